@@ -357,7 +357,7 @@ func (s *session) tangentTree(tree *record) value {
 				if src.why != "" {
 					return s.t.Const(0)
 				}
-				return s.t.broadcastTo(s.t.Const(0), s.t.Shape(src.current()))
+				return s.t.broadcastTo(s.t.like(src.current(), 0), s.t.Shape(src.current()))
 			}))
 			continue
 		}
@@ -389,7 +389,7 @@ func (s *session) higher(a *asked, tree *record) value {
 			next := s.lo.perSource([]Ref{r}, src, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{r}, srcs) })
 			if _, isNone := next.(*none); isNone {
 				if k > 0 { // connected once: the derivative of a constant is 0
-					return s.t.broadcastTo(s.t.Const(0), s.t.Shape(src.current()))
+					return s.t.broadcastTo(s.t.like(src.current(), 0), s.t.Shape(src.current()))
 				}
 				return next
 			}
@@ -461,7 +461,7 @@ func (s *session) hessianDiagonal(a *asked, tree *record) value {
 			if shape.Size() <= 1 {
 				h := t.Gradient([]Ref{g}, srcs[i:i+1])[0]
 				if h == None {
-					h = t.broadcastTo(t.Const(0), shape)
+					h = t.broadcastTo(t.like(srcs[i], 0), shape)
 				}
 				gs[i] = h
 				continue
@@ -470,7 +470,7 @@ func (s *session) hessianDiagonal(a *asked, tree *record) value {
 			e := t.basis(axis, shape, t.ins[srcs[i]].dtype)
 			h := t.VJP([]Ref{g}, []Ref{e}, srcs[i:i+1])[0]
 			if h == None {
-				gs[i] = t.broadcastTo(t.Const(0), shape)
+				gs[i] = t.broadcastTo(t.like(srcs[i], 0), shape)
 				continue
 			}
 			gs[i] = t.sumBatch(t.full(t.Apply(opZMul, h, e), srcs[i]), axis)

@@ -54,6 +54,10 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 	}
 	c := &call{lo: lo, t: lo.t, op: op, at: at, vals: make([]value, len(params))}
 	c.place(params, args, names)
+	if d := c.numbers(params); d != lo.t.DType {
+		was := lo.t.among(d)
+		defer func() { lo.t.DType = was }()
+	}
 	c.complete(params, len(args))
 	if op.Seq {
 		c.oneList(args, names)
@@ -109,6 +113,47 @@ func (c *call) place(params []param, args []value, names []string) {
 			lo.arity(at, c.op.Name, len(params), len(args))
 		}
 	}
+}
+
+// counting are parameters whose numbers say how, and take no part in the arithmetic.
+var counting = []string{"axis", "axes", "ddof", "deg", "d", "k", "n", "m", "num", "ord", "q", "rate", "shape", "indices", "ids", "width", "shift", "reps", "repeats", "keepdims", "endpoint", "rowvar", "bias", "lower", "trans", "increasing", "rtol", "atol"}
+
+// numbers is the dtype of the numbers that the operation adds to its arguments: that of these,
+// float64 if one of them is; what it was where none is a float.
+func (c *call) numbers(params []param) tensor.DType {
+	t, d, some := c.t, tensor.Float32, false
+	look := func(v value) {
+		if r, ok := v.(Ref); ok && t.ins[r].dtype.IsFloat() {
+			d, some = min(d, t.ins[r].dtype), true
+		}
+	}
+	for i, v := range c.vals {
+		if slices.Contains(counting, params[i].name) {
+			continue
+		}
+		if list, ok := v.(*tuple); ok {
+			for _, x := range list.elems {
+				look(x)
+			}
+		}
+		look(v)
+	}
+	for _, v := range c.rest {
+		look(v)
+	}
+	if !some {
+		return t.DType
+	}
+	if d == tensor.Float32 {
+		for i, v := range c.vals {
+			if r, ok := v.(Ref); ok && t.ins[r].dtype == tensor.Float64 {
+				if n, ok := t.constant(r); ok {
+					c.vals[i] = t.constOf(n, d)
+				}
+			}
+		}
+	}
+	return d
 }
 
 // complete gives the parameters that are left out, where given arguments stand, their defaults.

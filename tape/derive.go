@@ -402,7 +402,7 @@ func (lo *lowering) zeros(row value, g Ref, tree value, gs []value) value {
 			return first
 		case isNone(v):
 			shape := append(slices.Clone(lo.t.Shape(g)), lo.t.Shape(s.current())...)
-			return lo.t.broadcastTo(lo.t.Const(0), shape)
+			return lo.t.broadcastTo(lo.t.like(s.current(), 0), shape)
 		}
 		return v
 	})

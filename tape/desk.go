@@ -72,7 +72,7 @@ func (d *desk) lower(prog *expr.Program) *lowering {
 	if d.top.names == nil {
 		d.top.names = map[string]*slot{}
 	}
-	lo.t, lo.prog, lo.top, lo.scope = &d.tape, prog, &d.top, &d.top
+	lo.t, lo.prog, lo.top, lo.scope, lo.dtype = &d.tape, prog, &d.top, &d.top, d.tape.DType
 	return lo
 }
 
@@ -186,7 +186,7 @@ func (t *Tape) clear() {
 	}
 	*t = Tape{
 		ins: t.ins[:0], more: cleared(t.more), attrs: cleared(t.attrs), axes: cleared(t.axes),
-		shapes: cleared(t.shapes), sets: cleared(t.sets), firstConsts: cleared(t.firstConsts), sites: cleared(t.sites),
+		shapes: cleared(t.shapes), sets: cleared(t.sets), firstConsts: [2][]Ref{cleared(t.firstConsts[0]), cleared(t.firstConsts[1])}, sites: cleared(t.sites),
 		num: cleared(t.num), big: emptied(t.big), names: emptied(t.names), sane: emptied(t.sane),
 	}
 	t.num = t.num[:cap(t.num)]

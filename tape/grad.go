@@ -39,8 +39,9 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		return out
 	}
 	v.seek(ys, top)
-	saved := t.pos
+	saved, numbers := t.pos, t.DType
 	t.inner++
+	defer func() { t.DType = numbers }()
 	for i, y := range ys {
 		if y != None && cts[i] != None && y >= v.lo && v.need[y-v.lo] {
 			v.add(y, cts[i])
@@ -53,9 +54,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		if s == None || s > top {
 			continue
 		}
-		if out[i] = v.bar[s-v.lo]; out[i] != None {
-			out[i] = t.cast(out[i], t.ins[s].dtype) // what meets numbers of another dtype on the way takes theirs
-		}
+		out[i] = v.bar[s-v.lo]
 	}
 	v.need, v.bar, v.pieces, v.cuts = nil, nil, nil, nil // the desk keeps the sweep, and would keep its lists of a long tape
 	return out
@@ -116,6 +115,7 @@ func (v *sweep) down(top Ref) {
 		if !v.need[r-v.lo] {
 			continue
 		}
+		t.among(t.ins[r].dtype)
 		if t.ins[r].Op() == opLoop {
 			t.pos = t.ins[r].Pos
 			v.loop(r)
@@ -287,7 +287,12 @@ func (v *sweep) withinBatch(r, a, ct Ref) Ref {
 	return ct
 }
 
+// add adds to the cotangent of r. It has the dtype of r: where float32 meets float64, its
+// cotangents are float32 from there on.
 func (v *sweep) add(r, ct Ref) {
+	if d := v.t.ins[r].dtype; d != v.t.ins[ct].dtype && d.IsFloat() {
+		ct = v.t.cast(ct, d)
+	}
 	if old := v.bar[r-v.lo]; old != None {
 		ct = v.t.addCotangents(old, ct)
 	}

@@ -66,7 +66,7 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		case dy != None:
 			dys[i] = t.full(dy, ys[i])
 		case len(outs) > 0: // connected, and every partial is 0
-			dys[i] = t.broadcastTo(t.Const(0), t.Shape(ys[i]))
+			dys[i] = t.broadcastTo(t.like(ys[i], 0), t.Shape(ys[i]))
 		}
 	}
 	return dys
@@ -142,7 +142,7 @@ func (t *Tape) jacobianForward(y Ref, srcs []Ref) []Ref {
 		single := t.Shape(s).Size() == 1
 		axis := 0
 		if single {
-			v = t.broadcastTo(t.Const(1), t.Shape(s))
+			v = t.broadcastTo(t.like(s, 1), t.Shape(s))
 		} else {
 			axis = t.NewAxis(t.Shape(s).Size())
 			v = t.basis(axis, t.Shape(s), t.ins[s].dtype)
@@ -237,7 +237,7 @@ func (t *Tape) HVP(y Ref, srcs, vs []Ref) []Ref {
 	hs := t.shaped(t.VJP(ys, cts, srcs), srcs)
 	for i, h := range hs {
 		if h == None && gs[i] != None {
-			hs[i] = t.broadcastTo(t.Const(0), t.Shape(srcs[i]))
+			hs[i] = t.broadcastTo(t.like(srcs[i], 0), t.Shape(srcs[i]))
 		}
 	}
 	return hs

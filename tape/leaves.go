@@ -28,42 +28,71 @@ func (t *Tape) Tensor(v *tensor.Tensor) Ref {
 	return r
 }
 
-// Const records a number of the tape's default dtype. Equal numbers are one instruction.
+// Const records a number of the tape's dtype. Equal numbers are one instruction.
 func (t *Tape) Const(v float64) Ref {
-	bits := math.Float64bits(v)
-	if t.consts == nil {
-		for _, r := range t.firstConsts {
+	bits, all, first := math.Float64bits(v), &t.consts[t.DType], &t.firstConsts[t.DType]
+	if *all == nil {
+		for _, r := range *first {
 			if math.Float64bits(t.num[r]) == bits {
 				return r
 			}
 		}
-	} else if r, ok := t.consts[bits]; ok {
+	} else if r, ok := (*all)[bits]; ok {
 		return r
 	}
 	r := t.push(Instr{op: opConst.id(), dtype: t.DType, Pos: expr.NoPos})
 	t.setNum(r, v)
 	switch {
-	case t.consts != nil:
-		t.consts[bits] = r
-	case len(t.firstConsts) < few:
-		t.firstConsts = append(t.firstConsts, r)
+	case *all != nil:
+		(*all)[bits] = r
+	case len(*first) < few:
+		*first = append(*first, r)
 	default:
-		t.consts = map[uint64]Ref{bits: r}
-		for _, r := range t.firstConsts {
-			t.consts[math.Float64bits(t.num[r])] = r
+		*all = map[uint64]Ref{bits: r}
+		for _, r := range *first {
+			(*all)[math.Float64bits(t.num[r])] = r
 		}
 	}
 	return r
 }
 
-// constOf records a number of a given dtype, not shared.
+// among makes numbers that are recorded from now on of dtype d, if that is of floats, and returns
+// of which they were: what an operation, or the rule of a derivative, adds to float32 is float32.
+func (t *Tape) among(d tensor.DType) (was tensor.DType) {
+	was = t.DType
+	if d.IsFloat() {
+		t.DType = d
+	}
+	return was
+}
+
+// like records a number of the dtype of r, or of the tape's where r is no float.
+func (t *Tape) like(r Ref, v float64) Ref {
+	if d := t.ins[r].dtype; d.IsFloat() {
+		return t.constOf(v, d)
+	}
+	return t.Const(v)
+}
+
+// constOf records a number of a given dtype, shared if it is a float.
 func (t *Tape) constOf(v float64, d tensor.DType) Ref {
-	if d == t.DType {
-		return t.Const(v)
+	if d.IsFloat() {
+		was := t.among(d)
+		r := t.Const(v)
+		t.DType = was
+		return r
 	}
 	r := t.push(Instr{op: opConst.id(), dtype: d, Pos: t.pos})
 	t.setNum(r, v)
 	return r
+}
+
+// ownTensor records a constant tensor of the tape's dtype.
+func (t *Tape) ownTensor(v *tensor.Tensor) Ref {
+	if v.DType = t.DType; v.DType == tensor.Float32 {
+		kernelsFloat32(v.Data, v.Data)
+	}
+	return t.Tensor(v)
 }
 
 // constant is the number that r is known to be, if it is an inactive single number

@@ -59,6 +59,7 @@ type loop struct {
 
 // A loopSum is an array that a loop adds to: zeros, or from an argument.
 type loopSum struct {
+	dtype tensor.DType
 	shape tensor.Shape
 	from  bool
 }
@@ -127,19 +128,19 @@ func (l *loop) column(y Ref) tensor.Shape {
 }
 
 // loopPart takes a part of a loop's value.
-func (t *Tape) loopPart(r Ref, off int, s tensor.Shape) Ref {
+func (t *Tape) loopPart(r Ref, off int, d tensor.DType, s tensor.Shape) Ref {
 	if !fitsBlock(off) {
 		fail("memory", "a loop of %d steps keeps too much", t.Attr(r).Loop.n)
 	}
-	x := t.add(opBlock, t.shapeID(s), t.ins[r].dtype, 0, r)
+	x := t.add(opBlock, t.shapeID(s), d, 0, r)
 	t.ins[x].args[1] = Ref(off)
 	return x
 }
 
 // loopPartOf is the part that holds values of y of the body.
 func (t *Tape) loopPartOf(r, y Ref, off int, s tensor.Shape) Ref {
-	x, body := t.loopPart(r, off, s), t.Attr(r).Loop.body
-	t.ins[x].dtype = body.DTypeOf(y)
+	body := t.Attr(r).Loop.body
+	x := t.loopPart(r, off, body.DTypeOf(y), s)
 	if l := t.Attr(r).Loop; !body.Active(y) || !l.linkedAny(off) {
 		t.ins[x].flags &^= flagActive
 	}

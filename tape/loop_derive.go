@@ -135,7 +135,7 @@ func (ro *rolling) counted(loop func() Ref) Ref {
 	for i, s := range sites {
 		x := &loopSite{pass: &loopForth{t: t, l: l, r: r, sites: sites}, kinkSite: s, counted: None}
 		if counts[i] >= 0 {
-			x.counted = t.loopPart(r, l.nextAt(counts[i]), nil)
+			x.counted = t.loopPart(r, l.nextAt(counts[i]), t.DType, nil)
 		}
 		t.sites = append(t.sites, kinkSite{r: r, ct: s.ct, kink: s.kink, loop: x})
 	}

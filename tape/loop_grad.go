@@ -124,9 +124,12 @@ func (x *loopBack) record() {
 }
 
 // slot makes a placeholder of a cotangent.
-func (x *loopBack) slot(shape tensor.Shape) Ref {
+func (x *loopBack) slot(d tensor.DType, shape tensor.Shape) Ref {
 	body := x.l.body
-	return body.push(Instr{op: opSlot.id(), dtype: x.t.DType, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
+	if !d.IsFloat() {
+		d = x.t.DType
+	}
+	return body.push(Instr{op: opSlot.id(), dtype: d, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
 }
 
 func (x *loopBack) isFloat(r Ref) bool { return x.l.body.ins[r].dtype.IsFloat() }
@@ -139,14 +142,14 @@ func (x *loopBack) seed() {
 	l, body := x.l, x.l.body
 	for i, y := range l.next {
 		_, flows := x.cts[l.nextAt(i)]
-		x.carried, x.flows = append(x.carried, x.slot(body.Shape(y))), append(x.flows, flows)
+		x.carried, x.flows = append(x.carried, x.slot(body.DTypeOf(y), body.Shape(y))), append(x.flows, flows)
 	}
 	for i, s := range l.sums {
 		ct, ok := x.cts[l.sumAt(i)]
 		if !ok {
 			continue
 		}
-		array := x.slot(s.shape)
+		array := x.slot(s.dtype, s.shape)
 		x.seedSlots, x.seeds = append(x.seedSlots, array), append(x.seeds, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
@@ -157,7 +160,7 @@ func (x *loopBack) seed() {
 	x.sumSeeds = len(x.seeds)
 	for i, y := range l.outs {
 		if ct, ok := x.cts[l.outAt(i)]; ok && x.isFloat(y) {
-			s := x.slot(body.Shape(y))
+			s := x.slot(body.DTypeOf(y), body.Shape(y))
 			x.seedSlots, x.seeds = append(x.seedSlots, s), append(x.seeds, ct)
 			x.seedOf(y, s)
 		}
@@ -177,7 +180,7 @@ func (x *loopBack) ask() {
 	}
 	for i, c := range l.consts {
 		if x.needed[k+i] {
-			sum := x.slot(body.Shape(c))
+			sum := x.slot(body.DTypeOf(c), body.Shape(c))
 			x.consts, x.sums = append(x.consts, c), append(x.sums, sum)
 			x.seedOf(c, sum)
 		}
@@ -257,7 +260,7 @@ func (x *loopBack) putOut() {
 		if found {
 			arg := k + m + i
 			x.totals = append(x.totals, backPart{arg, len(b.sums)})
-			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
+			b.sums = append(b.sums, loopSum{dtype: t.DTypeOf(x.args[arg]), shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
 		}
 	}
 }
@@ -284,14 +287,14 @@ func (x *loopBack) carryBack() {
 		shape := body.Shape(l.next[i])
 		init, ok := x.cts[l.nextAt(i)]
 		if !ok {
-			init = t.broadcastTo(t.Const(0), shape)
+			init = t.broadcastTo(t.constOf(0, body.DTypeOf(x.carried[i])), shape)
 		}
 		next, arg := x.grads[i], i
 		if !x.needed[i] {
 			arg = -1
 		}
 		if next == None {
-			next, arg = body.broadcastTo(body.Const(0), shape), -1
+			next, arg = body.broadcastTo(body.like(x.carried[i], 0), shape), -1
 		}
 		x.carry(x.carried[i], next, init, arg)
 	}
@@ -303,7 +306,7 @@ func (x *loopBack) carryBack() {
 		arg := k + slices.Index(l.consts, c)
 		init := x.starts[arg]
 		if init == None {
-			init = t.broadcastTo(t.Const(math.Copysign(0, -1)), body.Shape(c)) // adds nothing, not even to -0
+			init = t.broadcastTo(t.constOf(math.Copysign(0, -1), body.DTypeOf(c)), body.Shape(c)) // adds nothing, not even to -0
 		}
 		x.carry(x.sums[i], g, init, arg)
 	}
@@ -367,18 +370,18 @@ func (x *loopBack) finish() {
 	for i, s := range x.sites {
 		site := &loopSite{pass: x, kinkSite: s, counted: None}
 		if counts[i] >= 0 && len(t.Axes(g)) == 0 {
-			site.counted = t.loopPart(g, b.nextAt(counts[i]), nil)
+			site.counted = t.loopPart(g, b.nextAt(counts[i]), t.DType, nil)
 		}
 		t.sites = append(t.sites, kinkSite{r: x.r, ct: g, kink: s.kink, loop: site})
 	}
 	for _, p := range x.ends {
-		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), b.body.Shape(b.next[p.part]))
+		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), b.body.DTypeOf(b.next[p.part]), b.body.Shape(b.next[p.part]))
 	}
 	for _, p := range x.totals {
-		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), b.sums[p.part].shape)
+		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), b.sums[p.part].dtype, b.sums[p.part].shape)
 	}
 	for _, p := range x.rows {
-		x.bars[p.arg] = t.loopPart(g, b.outAt(p.part), b.column(b.outs[p.part]))
+		x.bars[p.arg] = t.loopPart(g, b.outAt(p.part), b.body.DTypeOf(b.outs[p.part]), b.column(b.outs[p.part]))
 	}
 }
 

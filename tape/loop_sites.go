@@ -70,7 +70,7 @@ func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
 	slot, next := s.pass.tape().counter(where)
 	b.carry, b.next = append(b.carry, slot), append(b.next, next)
 	g := t.loop(b, s.pass.fill(b, append(in, t.Const(0))))
-	n := t.loopPart(g, b.nextAt(len(b.next)-1), nil)
+	n := t.loopPart(g, b.nextAt(len(b.next)-1), t.DType, nil)
 	for _, a := range t.Axes(n) { // rows of cotangents, in each of which it may be met
 		n = t.sumBatch(n, int(a))
 	}

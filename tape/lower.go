@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nabla/expr"
+	"nabla/tape/tensor"
 )
 
 // A callable is a function value.
@@ -73,6 +74,7 @@ type lowering struct {
 	scope    *scope
 	grads    map[string]*gradRule // for operations
 	cur      expr.Expr            // what is being lowered, for errors
+	dtype    tensor.DType         // of numbers that the program writes
 	body     int                  // inside how many operations' bodies: positions stay at the call
 	depth    int                  // of calls
 	off      []string             // reasons of the no_gradient blocks around, innermost last
@@ -99,7 +101,7 @@ type lowering struct {
 const maxDepth = 5000
 
 func newLowering(t *Tape, prog *expr.Program) *lowering {
-	lo := &lowering{t: t, prog: prog, leaves: map[Ref]*slot{}}
+	lo := &lowering{t: t, prog: prog, leaves: map[Ref]*slot{}, dtype: t.DType}
 	lo.top = &scope{names: map[string]*slot{}}
 	lo.scope = lo.top
 	return lo

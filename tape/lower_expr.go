@@ -75,12 +75,21 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 	lo.failWith(e, m)
 }
 
+// literal is a number of the program's text. Inside of an operation it takes the dtype of what that
+// is of.
+func (lo *lowering) literal(v float64) Ref {
+	if lo.body > 0 {
+		return lo.t.Const(v)
+	}
+	return lo.t.constOf(v, lo.dtype)
+}
+
 // evalRef lowers an expression that must be a tensor. Most are known for one by their form:
 // in no wrapping, they are no garbage.
 func (lo *lowering) evalRef(e expr.Expr) Ref {
 	switch e := e.(type) {
 	case *expr.Num:
-		return lo.t.Const(e.Value)
+		return lo.literal(e.Value)
 	case *expr.Unary:
 		return lo.unary(e)
 	case *expr.Binary:
@@ -302,7 +311,7 @@ func (lo *lowering) lookup(e *expr.Name) value {
 		}
 	}
 	if v, ok := namedConstant(e.Name); ok {
-		return lo.t.Const(v)
+		return lo.literal(v)
 	}
 	if f := formNamed(e.Name); f != nil {
 		return &builtin{name: e.Name, f: f.apply}

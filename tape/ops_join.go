@@ -196,7 +196,7 @@ var joinRows = []Op{
 				powers.Data[k] = float64(k)
 			}
 		}
-		return c.t.Apply(opPow, c.t.reshape(x, tensor.Shape{s[0], 1}), c.t.Tensor(powers))
+		return c.t.Apply(opPow, c.t.reshape(x, tensor.Shape{s[0], 1}), c.t.ownTensor(powers))
 	}},
 	{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))

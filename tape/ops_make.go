@@ -50,6 +50,9 @@ var constructorRows = []Op{
 		for i := range out.Data {
 			out.Data[i] = a + float64(i)*s
 		}
+		if c.lo.body > 0 {
+			return c.t.ownTensor(out)
+		}
 		return c.t.Tensor(out)
 	}},
 	{Name: "linspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop, both included, or without the end", Call: func(c *call) value {
@@ -73,7 +76,7 @@ var constructorRows = []Op{
 				out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
 			}
 		}
-		return c.t.Tensor(out)
+		return c.t.ownTensor(out)
 	}},
 	{Name: "geomspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num, endpoint)"},
 	{Name: "logspace", Args: "start, stop, num=50, endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
@@ -178,5 +181,5 @@ func (t *Tape) spaced(a, b Ref, shape tensor.Shape) Ref {
 		last.Data[n-1] = 1
 	}
 	step := t.Apply(opDiv, t.Apply(opSub, b, a), t.Const(math.Max(1, float64(n-1))))
-	return t.Apply(opWhere, t.apply("not_equal", t.Tensor(last), t.Const(0)), b, t.Apply(opAdd, a, t.Apply(opMul, t.Tensor(index), step)))
+	return t.Apply(opWhere, t.apply("not_equal", t.Tensor(last), t.Const(0)), b, t.Apply(opAdd, a, t.Apply(opMul, t.ownTensor(index), step)))
 }

@@ -17,10 +17,14 @@ import (
 )
 
 // recorded is a question on its tape, with the values it wants, not yet computed.
-func recorded(q *Question) (s *session, want []Ref, err error) {
+func recorded(q *Question) (s *session, want []Ref, err error) { return recordedIn(q, q.DType) }
+
+// recordedIn is recorded where numbers in the program's text are of dtype d.
+func recordedIn(q *Question, d tensor.DType) (s *session, want []Ref, err error) {
 	s = &session{q: q}
 	defer s.rescue(&err)
 	s.start()
+	s.lo.dtype = d
 	s.program()
 	s.ask()
 	collect := func(v value) {

@@ -123,7 +123,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), []int{t.Attr(x).along()}, false), true
 		case opSqrt:
 			in := t.Args(x)[0]
-			return t.Apply(opWhere, t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true
+			return t.Apply(opWhere, t.apply("less", in, t.like(in, 0)), t.like(in, math.NaN()), in), true
 		case opAbs:
 			if t.rooted(opAbs) {
 				return t.Apply(opSquare, t.Args(x)[0]), true
@@ -147,7 +147,7 @@ func (t *Tape) simplifyWeighed(ct, p Ref) (Ref, bool) {
 	case c == 1 && t.ins[ct].dtype.IsFloat():
 		return ct, true
 	case c == 0:
-		return t.Const(0), true
+		return t.like(ct, 0), true
 	case c == -1:
 		return t.Apply(opNeg, ct), true
 	case !math.IsInf(c, 0) && c == c:

@@ -13,7 +13,9 @@ func TestFloat32Places(t *testing.T) {
 	for _, dtype := range []tensor.DType{tensor.Float64, tensor.Float32, tensor.Int64} {
 		tp := New()
 		tp.DType = tensor.Float32
-		at := func(v float64) Ref { return tp.Tensor(&tensor.Tensor{DType: dtype, Shape: tensor.Shape{1}, Data: []float64{v}}) }
+		at := func(v float64) Ref {
+			return tp.Tensor(&tensor.Tensor{DType: dtype, Shape: tensor.Shape{1}, Data: []float64{v}})
+		}
 		joint := tp.behindPlace(tp.behindPlace(tp.constOf(0, tensor.Float64), at(-1), 5000), at(4997), 5000)
 		if got := tp.Force(joint).Data[0]; got != 24999997 {
 			t.Errorf("indices of %v: row 4999 of 5000, column 4997 is place %v", dtype, got)

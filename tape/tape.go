@@ -88,8 +88,8 @@ type Tape struct {
 	sets        [][]int32 // sorted lists of batch axes; 0 is the empty one
 	setIDs      map[string]int32
 	unions      map[[2]int32]int32
-	consts      map[uint64]Ref // recorded number constants; nil while there are few
-	firstConsts []Ref
+	consts      [2]map[uint64]Ref // recorded number constants of float64 and float32; nil while there are few
+	firstConsts [2][]Ref
 
 	Conventions string // at points without a derivative: "", tf, jax, torch (theirs.go)
 
@@ -104,7 +104,7 @@ type Tape struct {
 
 	Limit        int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
 	Threads      int
-	DType        tensor.DType // of number constants where no argument says otherwise
+	DType        tensor.DType // of number constants where no argument says otherwise; see among
 	pos          expr.Pos     // given to what is recorded next
 	Stats        Stats
 	sites        []kinkSite        // where derivatives were taken that may not exist
