@@ -41,13 +41,18 @@ func SumRows(dst, x []float64, n int) {
 			dst[i] = (r[0] + r[2]) + (r[1] + r[3]) + 0
 		}
 	default:
-		if 1 < n && n <= len(Lanes{}) && len(dst) >= leastColumns {
-			sumTurned(dst, x, n)
-			return
-		}
-		for i := range dst {
-			dst[i] = Sum(x[i*n : (i+1)*n])
-		}
+		sumRows(dst, x, n)
+	}
+}
+
+// sumRows is SumRows of rows of any length.
+var sumRows = func(dst, x []float64, n int) {
+	if 1 < n && n <= len(Lanes{}) && len(dst) >= leastColumns {
+		sumTurned(dst, x, n)
+		return
+	}
+	for i := range dst {
+		dst[i] = Sum(x[i*n : (i+1)*n])
 	}
 }
 
@@ -70,9 +75,16 @@ func sumTurned(dst, x []float64, n int) {
 
 var turned spares[[1024]float64]
 
-// FoldRows adds up rows of m numbers each, at most as many as there are lanes, in the order in which lanes
-// are that have one each: the first row becomes the sum, what the others become is nobody's.
+// FoldRows adds up rows of m numbers each, at most as many as a block has numbers, in the order of Sum for each
+// column: the first row becomes the sum, what the others become is nobody's.
 func FoldRows(x []float64, m int) {
+	if lanes := len(Lanes{}) * m; len(x) > lanes {
+		for at := lanes; at < len(x); at += lanes {
+			row := x[at:min(at+lanes, len(x))]
+			Accumulate(x[:len(row)], row)
+		}
+		x = x[:lanes]
+	}
 	for h := len(Lanes{}) / 2 * m; h >= m; h /= 2 {
 		if len(x) > h {
 			Accumulate(x[:len(x)-h], x[h:])
@@ -200,6 +212,72 @@ var Max = func(x []float64) float64 {
 		m = max(m, v)
 	}
 	return m
+}
+
+// Tallest finds the largest of each column of x, whose n rows begin ld apart, a 0 of either sign, and the first row that
+// has it; into less, where it is not nil, go the rows without what is largest, together. Where there is a NaN it reports
+// false, and nothing else is to be used.
+func Tallest(top []float64, first []int, less, x []float64, ld, n int) (ordered bool) {
+	w := len(top)
+	first = first[:w]
+	if w == 0 || n == 0 {
+		Fill(top, math.Inf(-1))
+		clear(first)
+		return true
+	}
+	_ = x[(n-1)*ld+w-1]
+	if less != nil {
+		_ = less[n*w-1]
+	}
+	return tallest(top, first, less, x, ld, n)
+}
+
+var tallest = func(top []float64, first []int, less, x []float64, ld, n int) (ordered bool) {
+	w := len(top)
+	Fill(top, math.Inf(-1))
+	clear(first)
+	ordered = true
+	for i := range n {
+		for j, v := range x[i*ld:][:w] {
+			if v > top[j] {
+				top[j], first[j] = v, i
+			}
+			ordered = ordered && v == v
+		}
+	}
+	if less != nil {
+		for i := range n {
+			Sub(less[i*w:][:w], x[i*ld:][:w], top)
+		}
+	}
+	return ordered
+}
+
+// TallestOfRows is Tallest of rows of n numbers that lie together.
+func TallestOfRows(top []float64, first []int, less, x []float64, n int) (ordered bool) {
+	rows := len(top)
+	if rows == 0 || n == 0 {
+		Fill(top, math.Inf(-1))
+		clear(first[:rows])
+		return true
+	}
+	return tallestOfRows(top, first[:rows], less[:rows*n], x[:rows*n], n)
+}
+
+var tallestOfRows = func(top []float64, first []int, less, x []float64, n int) (ordered bool) {
+	ordered = true
+	for i := range top {
+		row, k, m := x[i*n:][:n], 0, math.Inf(-1)
+		for j, v := range row {
+			if v > m {
+				k, m = j, v
+			}
+			ordered = ordered && v == v
+		}
+		top[i], first[i] = m, k
+		AddScalar(less[i*n:][:n], row, -m)
+	}
+	return ordered
 }
 
 // Min is the smallest element, NaN if any is NaN, +Inf for none.

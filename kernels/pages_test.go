@@ -215,6 +215,12 @@ func runOverride(o override, d, x, y, z []float64) {
 		}
 	case *at[func(dst, x []float64, n int)]:
 		for n := 1; n <= mostStretched; n++ {
+			if o.door == &sumRows {
+				rows := len(x) / n
+				(*o.door)(d[:rows], x[:rows*n], n)
+				(*o.door)(d[len(d)-rows:], x[len(x)-rows*n:], n)
+				continue
+			}
 			if o.door == &Strided { // from the first number, and to the last
 				few := (len(x) + n - 1) / n
 				(*o.door)(d[:few], x, n)
@@ -234,6 +240,12 @@ func runOverride(o override, d, x, y, z []float64) {
 		ints := unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(d))), len(d)*8/int(unsafe.Sizeof(0)))
 		(*o.door)(ints[:len(x)], x, 3)
 		(*o.door)(ints[len(ints)-len(x):], x, 3)
+	case *at[func(top []float64, first []int, less, x []float64, n int) bool]:
+		someRows(d, x, y, z, func(top []float64, first []int, less, x []float64, n int) { (*o.door)(top, first, less, x, n) })
+	case *at[func(top []float64, first []int, less, x []float64, ld, n int) bool]:
+		someRows(d, x, y, z, func(top []float64, first []int, less, x []float64, n int) {
+			(*o.door)(top, first, less, x, len(top), n)
+		})
 	case *at[columnar]: // eight rows, from the first numbers and to the last
 		k := len(x) / 8
 		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)
@@ -257,6 +269,17 @@ func runOverride(o override, d, x, y, z []float64) {
 			runOverride32(o, d32[1:], x32[1:], y32[1:], z32[1:], d[1:], x[1:])
 			n := len(d32) - 1
 			runOverride32(o, d32[:n], x32[:n], y32[:n], z32[:n], d[:n/2], x[:n/2])
+		}
+	}
+}
+
+// someRows runs what finds the largest of rows or columns of n numbers, from the first numbers and to the last.
+func someRows(d, x, y, z []float64, f func(top []float64, first []int, less, x []float64, n int)) {
+	ints := unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(d))), len(d)*8/int(unsafe.Sizeof(0)))
+	for _, n := range []int{1, 3, 8, 13} {
+		if m := len(x) / n; m > 0 {
+			f(y[:m], ints[:m], z[:m*n], x[:m*n], n)
+			f(y[len(y)-m:], ints[len(ints)-m:], z[len(z)-m*n:], x[len(x)-m*n:], n)
 		}
 	}
 }

@@ -2,13 +2,19 @@
 
 package kernels
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 type (
 	reducer = func(x []float64) float64
 	dotter  = func(x, y []float64) float64
 
-	rowsAdding = func(acc, x []float64, ldx, m int)
+	rowsAdding     = func(acc, x []float64, ldx, m int)
+	rowsSumming    = func(dst, x []float64, n int)
+	rowsTopping    = func(top []float64, first []int, less, x []float64, n int) bool
+	columnsTopping = func(top []float64, first []int, less, x []float64, ld, n int) bool
 )
 
 func avx2Reduce() []override {
@@ -19,6 +25,9 @@ func avx2Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 		&at[reducer]{&Max, signed(maxAVX2, 0)},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2)},
+		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2)},
+		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
+		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX2},
@@ -33,6 +42,9 @@ func avx512Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512)},
+		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512)},
+		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
+		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX512},
@@ -64,5 +76,35 @@ func held(kernel func(acc, x *float64, ldx, m, n int)) rowsAdding {
 		}
 		_ = x[(m-1)*ldx+len(acc)-1]
 		kernel(&acc[0], &x[0], ldx, m, len(acc))
+	}
+}
+
+// addedBy is sumRows by machine code, where a row is a block at most.
+func addedBy(kernel func(dst, x *float64, n, rows int)) rowsSumming {
+	return func(dst, x []float64, n int) {
+		if n == 0 || n > SumBlock {
+			for i := range dst {
+				dst[i] = Sum(x[i*n : (i+1)*n])
+			}
+			return
+		}
+		if len(dst) > 0 {
+			_ = x[n*len(dst)-1]
+			kernel(&dst[0], &x[0], n, len(dst))
+		}
+	}
+}
+
+// tops is tallest by machine code.
+func tops(kernel func(top *float64, first *int, less, x *float64, ld, n, w int) bool) columnsTopping {
+	return func(top []float64, first []int, less, x []float64, ld, n int) bool {
+		return kernel(&top[0], &first[0], unsafe.SliceData(less), &x[0], ld, n, len(top))
+	}
+}
+
+// topsOfRows is tallestOfRows by machine code.
+func topsOfRows(kernel func(top *float64, first *int, less, x *float64, n, rows int) bool) rowsTopping {
+	return func(top []float64, first []int, less, x []float64, n int) bool {
+		return kernel(&top[0], &first[0], &less[0], &x[0], n, len(top))
 	}
 }

@@ -72,6 +72,30 @@ func residualsApartAVX2(dst []float64, a []float64, b []float64, lda int, ldb in
 //go:noescape
 func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
 
+// sumRowsAVX2 is
+//
+//	// 0 < n <= SumBlock, rows > 0
+//	for i := range rows { dst[i] = sumBlock(x[i*n:][:n]) }
+//
+//go:noescape
+func sumRowsAVX2(dst *float64, x *float64, n int, rows int)
+
+// tallestAVX2 is
+//
+//	// n > 0, w > 0
+//	Tallest(top[:w], first[:w], less, x, ld, n); a zero has either sign
+//
+//go:noescape
+func tallestAVX2(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
+
+// tallestOfRowsAVX2 is
+//
+//	// n > 0, rows > 0
+//	TallestOfRows(top[:rows], first[:rows], less, x, n); a zero has either sign
+//
+//go:noescape
+func tallestOfRowsAVX2(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
+
 // reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
 func reduceAVX2Entries() *uintptr
 

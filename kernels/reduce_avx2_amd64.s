@@ -1338,6 +1338,350 @@ row4:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX2(dst *float64, x *float64, n int, rows int)
+// Requires: AVX
+TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    DX, SI
+	ANDQ    $0x03, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y0
+
+row:
+	MOVQ   DX, SI
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	SUBQ   $0x20, SI
+	JLT    tail
+
+turn:
+	VADDPD (CX), Y1, Y1
+	VADDPD 32(CX), Y2, Y2
+	VADDPD 64(CX), Y3, Y3
+	VADDPD 96(CX), Y4, Y4
+	VADDPD 128(CX), Y5, Y5
+	VADDPD 160(CX), Y6, Y6
+	VADDPD 192(CX), Y7, Y7
+	VADDPD 224(CX), Y8, Y8
+	ADDQ   $+256, CX
+	SUBQ   $0x20, SI
+	JGE    turn
+
+tail:
+	ADDQ       $0x20, SI
+	CMPQ       SI, $0x04
+	JLT        part0
+	VADDPD     (CX), Y1, Y1
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part1
+	VADDPD     32(CX), Y2, Y2
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part2
+	VADDPD     64(CX), Y3, Y3
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part3
+	VADDPD     96(CX), Y4, Y4
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part4
+	VADDPD     128(CX), Y5, Y5
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part5
+	VADDPD     160(CX), Y6, Y6
+	SUBQ       $0x04, SI
+	CMPQ       SI, $0x04
+	JLT        part6
+	VADDPD     192(CX), Y7, Y7
+	SUBQ       $0x04, SI
+	VMASKMOVPD 224(CX), Y0, Y9
+	LEAQ       224(CX)(SI*8), CX
+	VADDPD     Y9, Y8, Y8
+	JMP        done
+
+part6:
+	VMASKMOVPD 192(CX), Y0, Y9
+	LEAQ       192(CX)(SI*8), CX
+	VADDPD     Y9, Y7, Y7
+	JMP        done
+
+part5:
+	VMASKMOVPD 160(CX), Y0, Y9
+	LEAQ       160(CX)(SI*8), CX
+	VADDPD     Y9, Y6, Y6
+	JMP        done
+
+part4:
+	VMASKMOVPD 128(CX), Y0, Y9
+	LEAQ       128(CX)(SI*8), CX
+	VADDPD     Y9, Y5, Y5
+	JMP        done
+
+part3:
+	VMASKMOVPD 96(CX), Y0, Y9
+	LEAQ       96(CX)(SI*8), CX
+	VADDPD     Y9, Y4, Y4
+	JMP        done
+
+part2:
+	VMASKMOVPD 64(CX), Y0, Y9
+	LEAQ       64(CX)(SI*8), CX
+	VADDPD     Y9, Y3, Y3
+	JMP        done
+
+part1:
+	VMASKMOVPD 32(CX), Y0, Y9
+	LEAQ       32(CX)(SI*8), CX
+	VADDPD     Y9, Y2, Y2
+	JMP        done
+
+part0:
+	VMASKMOVPD (CX), Y0, Y9
+	LEAQ       (CX)(SI*8), CX
+	VADDPD     Y9, Y1, Y1
+
+done:
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VADDSD       X2, X1, X1
+	VMOVSD       X1, (AX)
+	ADDQ         $0x08, AX
+	DECQ         BX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func tallestAVX2(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
+// Requires: AVX, AVX2
+TEXT ·tallestAVX2(SB), NOSPLIT, $0-57
+	MOVQ         top+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         less+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         ld+32(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         DI, R8
+	SHLQ         $0x03, R8
+	SHLQ         $0x03, SI
+	VBROADCASTSD w0000000000000001<>+0(SB), Y1
+	VXORPD       Y0, Y0, Y0
+	SUBQ         $0x04, DI
+	JLT          rest
+
+vector:
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	MOVQ         n+40(FP), R10
+	MOVQ         BX, R9
+
+wholerow:
+	VMOVUPD   (R9), Y5
+	VCMPPD    $0x03, Y5, Y5, Y6
+	VORPD     Y6, Y0, Y0
+	VCMPPD    $0x1e, Y2, Y5, Y6
+	VBLENDVPD Y6, Y5, Y2, Y2
+	VBLENDVPD Y6, Y4, Y3, Y3
+	VPADDQ    Y1, Y4, Y4
+	ADDQ      SI, R9
+	DECQ      R10
+	JNZ       wholerow
+	VMOVUPD   Y2, (AX)
+	VMOVUPD   Y3, (CX)
+	TESTQ     DX, DX
+	JZ        wholedone
+	MOVQ      n+40(FP), R11
+	MOVQ      BX, R9
+	MOVQ      DX, R10
+
+wholeless:
+	VMOVUPD (R9), Y3
+	VSUBPD  Y2, Y3, Y3
+	VMOVUPD Y3, (R10)
+	ADDQ    SI, R9
+	ADDQ    R8, R10
+	DECQ    R11
+	JNZ     wholeless
+	ADDQ    $0x20, DX
+
+wholedone:
+	ADDQ $0x20, BX
+	ADDQ $0x20, AX
+	ADDQ $0x20, CX
+	SUBQ $0x04, DI
+	JGE  vector
+
+rest:
+	ADDQ         $0x04, DI
+	JZ           end
+	LEAQ         tail<>+0(SB), R9
+	NEGQ         DI
+	VMOVUPD      32(R9)(DI*8), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	MOVQ         n+40(FP), R9
+	MOVQ         BX, DI
+
+partrow:
+	VMASKMOVPD (DI), Y2, Y6
+	VCMPPD     $0x03, Y6, Y6, Y7
+	VORPD      Y7, Y0, Y0
+	VCMPPD     $0x1e, Y3, Y6, Y7
+	VBLENDVPD  Y7, Y6, Y3, Y3
+	VBLENDVPD  Y7, Y5, Y4, Y4
+	VPADDQ     Y1, Y5, Y5
+	ADDQ       SI, DI
+	DECQ       R9
+	JNZ        partrow
+	VMASKMOVPD Y3, Y2, (AX)
+	VMASKMOVPD Y4, Y2, (CX)
+	TESTQ      DX, DX
+	JZ         partdone
+	MOVQ       n+40(FP), AX
+	MOVQ       BX, DI
+	MOVQ       DX, CX
+
+partless:
+	VMASKMOVPD (DI), Y2, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y2, (CX)
+	ADDQ       SI, DI
+	ADDQ       R8, CX
+	DECQ       AX
+	JNZ        partless
+
+partdone:
+end:
+	VMOVMSKPD Y0, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ordered+56(FP)
+	VZEROUPPER
+	RET
+
+DATA w0000000000000001<>+0(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+8(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+16(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+24(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+32(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+40(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+48(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+56(SB)/8, $0x0000000000000001
+GLOBL w0000000000000001<>(SB), RODATA|NOPTR, $64
+
+// func tallestOfRowsAVX2(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·tallestOfRowsAVX2(SB), NOSPLIT, $0-49
+	MOVQ         top+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         less+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVQ         SI, R8
+	ANDQ         $0x03, R8
+	LEAQ         tail<>+0(SB), R9
+	MOVQ         R8, R12
+	NEGQ         R12
+	VMOVUPD      32(R9)(R12*8), Y0
+	MOVQ         SI, R9
+	SUBQ         R8, R9
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y1
+	VXORPD       Y2, Y2, Y2
+
+row:
+	VMOVAPD Y1, Y3
+	XORQ    R8, R8
+	CMPQ    R8, R9
+	JGE     rest
+
+most:
+	VMOVUPD (BX)(R8*8), Y4
+	VMAXPD  Y4, Y3, Y3
+	VCMPPD  $0x03, Y4, Y4, Y4
+	VORPD   Y4, Y2, Y2
+	ADDQ    $0x04, R8
+	CMPQ    R8, R9
+	JLT     most
+
+rest:
+	VMOVAPD      Y1, Y4
+	VMASKMOVPD   (BX)(R8*8), Y0, Y5
+	VBLENDVPD    Y0, Y5, Y4, Y4
+	VMAXPD       Y4, Y3, Y3
+	VCMPPD       $0x03, Y4, Y4, Y4
+	VORPD        Y4, Y2, Y2
+	VEXTRACTF128 $0x01, Y3, X4
+	VMAXPD       X4, X3, X3
+	VUNPCKHPD    X3, X3, X4
+	VMAXSD       X4, X3, X3
+	VMOVSD       X3, (AX)
+	VBROADCASTSD X3, Y3
+	XORQ         R12, R12
+	VMASKMOVPD   (BX)(R8*8), Y0, Y4
+	VCMPPD       $0x00, Y3, Y4, Y5
+	VANDPD       Y0, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	VSUBPD       Y3, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (DX)(R8*8)
+	BSFL         R13, R10
+	LEAQ         (R8)(R10*1), R10
+	TESTL        R13, R13
+	CMOVQNE      R10, R12
+	TESTQ        R8, R8
+	JZ           looked
+
+look:
+	SUBQ      $0x04, R8
+	VMOVUPD   (BX)(R8*8), Y4
+	VCMPPD    $0x00, Y3, Y4, Y5
+	VMOVMSKPD Y5, R13
+	VSUBPD    Y3, Y4, Y4
+	VMOVUPD   Y4, (DX)(R8*8)
+	BSFL      R13, R11
+	LEAQ      (R8)(R11*1), R11
+	TESTL     R13, R13
+	CMOVQNE   R11, R12
+	TESTQ     R8, R8
+	JNZ       look
+
+looked:
+	MOVQ      R12, (CX)
+	LEAQ      (BX)(SI*8), BX
+	LEAQ      (DX)(SI*8), DX
+	ADDQ      $0x08, AX
+	ADDQ      $0x08, CX
+	DECQ      DI
+	JNZ       row
+	VMOVMSKPD Y2, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ordered+48(FP)
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX2(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX2(SB)
 DATA entries<>+16(SB)/8, $·maxAVX2(SB)

@@ -72,6 +72,30 @@ func residualsApartAVX512(dst []float64, a []float64, b []float64, lda int, ldb 
 //go:noescape
 func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
 
+// sumRowsAVX512 is
+//
+//	// 0 < n <= SumBlock, rows > 0
+//	for i := range rows { dst[i] = sumBlock(x[i*n:][:n]) }
+//
+//go:noescape
+func sumRowsAVX512(dst *float64, x *float64, n int, rows int)
+
+// tallestAVX512 is
+//
+//	// n > 0, w > 0
+//	Tallest(top[:w], first[:w], less, x, ld, n); a zero has either sign
+//
+//go:noescape
+func tallestAVX512(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
+
+// tallestOfRowsAVX512 is
+//
+//	// n > 0, rows > 0
+//	TallestOfRows(top[:rows], first[:rows], less, x, n); a zero has either sign
+//
+//go:noescape
+func tallestOfRowsAVX512(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
+
 // reduceAVX512Entries is where the machine code of reduceAVX512Kernels begins, one after the other.
 func reduceAVX512Entries() *uintptr
 

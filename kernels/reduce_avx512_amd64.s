@@ -1040,6 +1040,301 @@ row4:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX512(dst *float64, x *float64, n int, rows int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  DX, SI
+	ANDQ  $0x07, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+row:
+	MOVQ   DX, SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	SUBQ   $0x20, SI
+	JLT    tail
+
+turn:
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	ADDQ   $+256, CX
+	SUBQ   $0x20, SI
+	JGE    turn
+
+tail:
+	ADDQ      $0x20, SI
+	CMPQ      SI, $0x08
+	JLT       part0
+	VADDPD    (CX), Z0, Z0
+	SUBQ      $0x08, SI
+	CMPQ      SI, $0x08
+	JLT       part1
+	VADDPD    64(CX), Z1, Z1
+	SUBQ      $0x08, SI
+	CMPQ      SI, $0x08
+	JLT       part2
+	VADDPD    128(CX), Z2, Z2
+	SUBQ      $0x08, SI
+	VMOVUPD.Z 192(CX), K1, Z4
+	LEAQ      192(CX)(SI*8), CX
+	VADDPD    Z4, Z3, Z3
+	JMP       done
+
+part2:
+	VMOVUPD.Z 128(CX), K1, Z4
+	LEAQ      128(CX)(SI*8), CX
+	VADDPD    Z4, Z2, Z2
+	JMP       done
+
+part1:
+	VMOVUPD.Z 64(CX), K1, Z4
+	LEAQ      64(CX)(SI*8), CX
+	VADDPD    Z4, Z1, Z1
+	JMP       done
+
+part0:
+	VMOVUPD.Z (CX), K1, Z4
+	LEAQ      (CX)(SI*8), CX
+	VADDPD    Z4, Z0, Z0
+
+done:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, (AX)
+	ADDQ          $0x08, AX
+	DECQ          BX
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func tallestAVX512(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·tallestAVX512(SB), NOSPLIT, $0-57
+	MOVQ         top+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         less+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         ld+32(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         DI, R8
+	SHLQ         $0x03, R8
+	SHLQ         $0x03, SI
+	VBROADCASTSD w0000000000000001<>+0(SB), Z1
+	VPXORQ       Z0, Z0, Z0
+	KXORB        K1, K1, K1
+	SUBQ         $0x08, DI
+	JLT          rest
+
+vector:
+	VBROADCASTSD wfff0000000000000<>+0(SB), Z0
+	VPXORQ       Z2, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	MOVQ         n+40(FP), R10
+	MOVQ         BX, R9
+
+wholerow:
+	VMOVUPD   (R9), Z4
+	VCMPPD    $0x03, Z4, Z4, K2
+	KORB      K2, K1, K1
+	VCMPPD    $0x1e, Z0, Z4, K2
+	VMOVAPD   Z4, K2, Z0
+	VMOVDQA64 Z3, K2, Z2
+	VPADDQ    Z1, Z3, Z3
+	ADDQ      SI, R9
+	DECQ      R10
+	JNZ       wholerow
+	VMOVUPD   Z0, (AX)
+	VMOVUPD   Z2, (CX)
+	TESTQ     DX, DX
+	JZ        wholedone
+	MOVQ      n+40(FP), R11
+	MOVQ      BX, R9
+	MOVQ      DX, R10
+
+wholeless:
+	VMOVUPD (R9), Z2
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (R10)
+	ADDQ    SI, R9
+	ADDQ    R8, R10
+	DECQ    R11
+	JNZ     wholeless
+	ADDQ    $0x40, DX
+
+wholedone:
+	ADDQ $0x40, BX
+	ADDQ $0x40, AX
+	ADDQ $0x40, CX
+	SUBQ $0x08, DI
+	JGE  vector
+
+rest:
+	ADDQ         $0x08, DI
+	JZ           end
+	MOVQ         $-1, R9
+	BZHIQ        DI, R9, R9
+	KMOVW        R9, K2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Z0
+	VPXORQ       Z2, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	MOVQ         n+40(FP), R9
+	MOVQ         BX, DI
+
+partrow:
+	VMOVUPD.Z (DI), K2, Z4
+	VCMPPD    $0x03, Z4, Z4, K3
+	KORB      K3, K1, K1
+	VCMPPD    $0x1e, Z0, Z4, K3
+	VMOVAPD   Z4, K3, Z0
+	VMOVDQA64 Z3, K3, Z2
+	VPADDQ    Z1, Z3, Z3
+	ADDQ      SI, DI
+	DECQ      R9
+	JNZ       partrow
+	VMOVUPD   Z0, K2, (AX)
+	VMOVUPD   Z2, K2, (CX)
+	TESTQ     DX, DX
+	JZ        partdone
+	MOVQ      n+40(FP), AX
+	MOVQ      BX, DI
+	MOVQ      DX, CX
+
+partless:
+	VMOVUPD.Z (DI), K2, Z1
+	VSUBPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K2, (CX)
+	ADDQ      SI, DI
+	ADDQ      R8, CX
+	DECQ      AX
+	JNZ       partless
+
+partdone:
+end:
+	KMOVB K1, AX
+	TESTL AX, AX
+	SETEQ AL
+	MOVB  AL, ordered+56(FP)
+	VZEROUPPER
+	RET
+
+DATA w0000000000000001<>+0(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+8(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+16(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+24(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+32(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+40(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+48(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+56(SB)/8, $0x0000000000000001
+GLOBL w0000000000000001<>(SB), RODATA|NOPTR, $64
+
+// func tallestOfRowsAVX512(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·tallestOfRowsAVX512(SB), NOSPLIT, $0-49
+	MOVQ         top+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         less+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVQ         SI, R8
+	ANDQ         $0x07, R8
+	MOVQ         $-1, R9
+	BZHIQ        R8, R9, R9
+	KMOVW        R9, K1
+	MOVQ         SI, R9
+	SUBQ         R8, R9
+	VBROADCASTSD wfff0000000000000<>+0(SB), Z0
+	VPXORQ       Z1, Z1, Z1
+	KXORB        K2, K2, K2
+
+row:
+	VMOVAPD Z0, Z1
+	XORQ    R8, R8
+	CMPQ    R8, R9
+	JGE     rest
+
+most:
+	VMOVUPD (BX)(R8*8), Z2
+	VMAXPD  Z2, Z1, Z1
+	VCMPPD  $0x03, Z2, Z2, K3
+	KORB    K3, K2, K2
+	ADDQ    $0x08, R8
+	CMPQ    R8, R9
+	JLT     most
+
+rest:
+	VMOVAPD       Z0, Z2
+	VMOVUPD       (BX)(R8*8), K1, Z2
+	VMAXPD        Z2, Z1, Z1
+	VCMPPD        $0x03, Z2, Z2, K3
+	KORB          K3, K2, K2
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VMAXPD        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VMAXPD        X2, X1, X1
+	VUNPCKHPD     X1, X1, X2
+	VMAXSD        X2, X1, X1
+	VMOVSD        X1, (AX)
+	VBROADCASTSD  X1, Z1
+	XORQ          R12, R12
+	VMOVUPD.Z     (BX)(R8*8), K1, Z2
+	VCMPPD        $0x00, Z1, Z2, K1, K3
+	KMOVB         K3, R13
+	VSUBPD        Z1, Z2, Z2
+	VMOVUPD       Z2, K1, (DX)(R8*8)
+	BSFL          R13, R10
+	LEAQ          (R8)(R10*1), R10
+	TESTL         R13, R13
+	CMOVQNE       R10, R12
+	TESTQ         R8, R8
+	JZ            looked
+
+look:
+	SUBQ    $0x08, R8
+	VMOVUPD (BX)(R8*8), Z2
+	VCMPPD  $0x00, Z1, Z2, K3
+	KMOVB   K3, R13
+	VSUBPD  Z1, Z2, Z2
+	VMOVUPD Z2, (DX)(R8*8)
+	BSFL    R13, R11
+	LEAQ    (R8)(R11*1), R11
+	TESTL   R13, R13
+	CMOVQNE R11, R12
+	TESTQ   R8, R8
+	JNZ     look
+
+looked:
+	MOVQ  R12, (CX)
+	LEAQ  (BX)(SI*8), BX
+	LEAQ  (DX)(SI*8), DX
+	ADDQ  $0x08, AX
+	ADDQ  $0x08, CX
+	DECQ  DI
+	JNZ   row
+	KMOVB K2, AX
+	TESTL AX, AX
+	SETEQ AL
+	MOVB  AL, ordered+48(FP)
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
 DATA entries<>+16(SB)/8, $·maxAVX512(SB)

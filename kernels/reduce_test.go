@@ -145,3 +145,34 @@ func BenchmarkReduce(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSumRows adds up rows.
+func BenchmarkSumRows(b *testing.B) {
+	for _, n := range []int{5, 8, 10, 16, 20, 31, 40, 64, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			rows := 4000 / n
+			x, dst := make([]float64, n*rows), make([]float64, rows)
+			for b.Loop() {
+				SumRows(dst, x, n)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/elem")
+		})
+	}
+}
+
+// BenchmarkTallest finds the largest of columns.
+func BenchmarkTallest(b *testing.B) {
+	for _, n := range []int{5, 10, 20, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			const w = 128
+			x, less, top, first := make([]float64, n*w), make([]float64, n*w), make([]float64, w), make([]int, w)
+			for i := range x {
+				x[i] = math.Sin(float64(i * i))
+			}
+			for b.Loop() {
+				Tallest(top, first, less, x, w, n)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/elem")
+		})
+	}
+}

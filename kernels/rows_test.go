@@ -57,22 +57,149 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestSumRows holds sums of short rows to Sum.
+// TestSumRows holds sums of rows to Sum.
 func TestSumRows(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 8))
-	for n := range 36 {
-		x := make([]float64, 200*n)
-		for i := range x {
-			x[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN(), 0}[max(0, r.IntN(20)-14)]
-		}
-		got := make([]float64, 200)
-		SumRows(got, x, n)
-		for i, v := range got {
-			if want := Sum(x[i*n : (i+1)*n]); !same(v, want) {
-				t.Fatalf("the sum of %v is %v, want %v", x[i*n:(i+1)*n], v, want)
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 8))
+		for _, n := range slices.Concat(numbersTo(140), []int{1000, SumBlock - 1, SumBlock, SumBlock + 1, 2*SumBlock + 5}) {
+			rows := 100
+			if n > 140 {
+				rows = 3
+			}
+			x := guard(rows*n, n%8)
+			for i := range x.x {
+				x.x[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN(), 0}[max(0, r.IntN(20)-14)]
+			}
+			got := guard(rows, n%5)
+			SumRows(got.x, x.x, n)
+			got.check(t, "SumRows")
+			for i, v := range got.x {
+				if want := Sum(x.x[i*n : (i+1)*n]); !same(v, want) {
+					t.Fatalf("the sum of %v is %v, want %v", x.x[i*n:(i+1)*n], v, want)
+				}
 			}
 		}
+	})
+}
+
+// numbersTo are 0 to n-1.
+func numbersTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
 	}
+	return all
+}
+
+// TestFoldRows holds columns that are added up to Sum.
+func TestFoldRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 10))
+	for _, n := range []int{1, 2, 7, 31, 32, 33, 64, 65, 100, 257} {
+		const m = 5
+		x := make([]float64, n*m)
+		for i := range x {
+			x[i] = r.NormFloat64()
+		}
+		want := make([]float64, m)
+		for j := range want {
+			column := make([]float64, n)
+			for i := range column {
+				column[i] = x[i*m+j]
+			}
+			want[j] = Sum(column)
+		}
+		if FoldRows(x, m); !slices.Equal(x[:m], want) {
+			t.Errorf("columns of %d numbers add up to %v, want %v", n, x[:m], want)
+		}
+	}
+}
+
+// TestTallest holds what is largest of columns and of rows to what each one says.
+func TestTallest(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 11))
+		draw := func(x []float64, odd int) {
+			for i := range x {
+				x[i] = float64(r.IntN(7)) - 3 // ties, and zeros
+				if r.IntN(8) == 0 {
+					x[i] = []float64{math.Inf(-1), math.Copysign(0, -1), math.Inf(1), math.NaN()}[r.IntN(2+odd)]
+				}
+			}
+		}
+		// hold compares with row i, x as it lies by lie, what was found of it.
+		hold := func(what string, row []float64, top float64, first int, less []float64) {
+			t.Helper()
+			m, k := math.Inf(-1), 0
+			for j, v := range row {
+				if v > m {
+					m, k = v, j
+				}
+			}
+			if top != m || first != k {
+				t.Fatalf("%s: of %v the largest is %v at %d, want %v at %d", what, row, top, first, m, k)
+			}
+			for j, v := range less {
+				if want := row[j] - m; v != want && (v == v || want == want) {
+					t.Fatalf("%s: %v less its largest is %v", what, row, less)
+				}
+			}
+		}
+		for round := range 300 {
+			n, w, odd := 1+r.IntN(40), r.IntN(40), max(0, round%6-3)
+			if round%10 == 0 {
+				n = 1 + r.IntN(300)
+			}
+			ld := w + r.IntN(3)
+			x := guard(n*ld, round%8)
+			draw(x.x, odd)
+			top, less, first := guard(w, round%5), guard(n*w, round%7), make([]int, w+1)
+			first[w] = -1
+			without := less.x
+			if round%4 == 0 {
+				without = nil
+			}
+			column := make([]float64, n)
+			hasNaN := false
+			for j := range w {
+				for i := range column {
+					hasNaN = hasNaN || x.x[i*ld+j] != x.x[i*ld+j]
+				}
+			}
+			if ordered := Tallest(top.x, first[:w], without, x.x, ld, n); ordered == hasNaN && w > 0 {
+				t.Fatalf("%d×%d: a NaN is there: %t, but ordered is %t", n, w, hasNaN, ordered)
+			}
+			top.check(t, "Tallest")
+			less.check(t, "Tallest")
+			if first[w] != -1 {
+				t.Fatalf("Tallest wrote behind the places of %d columns", w)
+			}
+			for j := 0; j < w && !hasNaN; j++ {
+				var rest []float64
+				for i := range column {
+					column[i] = x.x[i*ld+j]
+					if without != nil {
+						rest = append(rest, without[i*w+j])
+					}
+				}
+				hold("Tallest", column, top.x[j], first[j], rest)
+			}
+
+			rows := guard(w*n, round%8)
+			draw(rows.x, odd)
+			hasNaN = slices.ContainsFunc(rows.x, func(v float64) bool { return v != v })
+			if ordered := TallestOfRows(top.x, first[:w], less.x, rows.x, n); ordered == hasNaN {
+				t.Fatalf("%d rows of %d: a NaN is there: %t, but ordered is %t", w, n, hasNaN, ordered)
+			}
+			top.check(t, "TallestOfRows")
+			less.check(t, "TallestOfRows")
+			if first[w] != -1 {
+				t.Fatalf("TallestOfRows wrote behind the places of %d rows", w)
+			}
+			for i := 0; i < w && !hasNaN; i++ {
+				hold("TallestOfRows", rows.x[i*n:][:n], top.x[i], first[i], less.x[i*n:][:n])
+			}
+		}
+	})
 }
 
 // TestUnits holds Unit and Turn to those of one pair, the first argument written over.

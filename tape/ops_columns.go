@@ -78,38 +78,41 @@ func linkLines(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	return nil
 }
 
-// tallest finds the largest of each column and, if that is wanted, its first place; false if one is
-// not finite, and then only the largest are found.
-func (s *stripe) tallest(first bool) bool {
-	const few = 32 // rows whose largest are compared with those so far
+// tallest finds the largest of each column and its first place; false if one is not finite.
+func (s *stripe) tallest() bool {
 	s.top = s.tops[:s.w]
-	now := s.tops[stripeWidth:][:s.w]
-	kernels.Fill(s.top, math.Inf(-1))
-	for from := 0; from < s.n; from += few {
-		kernels.Fill(now, math.Inf(-1))
-		for i := from; i < min(from+few, s.n); i++ {
-			kernels.Maximum(now, now, s.row(s.x, i))
+	switch {
+	case s.short:
+		s.less = s.some[:len(s.x)]
+		if !kernels.Tallest(s.top, s.first, s.less, s.x, s.ld, s.n) {
+			return false
 		}
-		for j, v := range now {
-			if v > s.top[j] {
-				s.top[j], s.first[j] = v, from
-			} else if v != v {
-				s.top[j] = v
-			}
-		}
+	case !s.tallestOfMany():
+		return false
 	}
-	for j, m := range s.top {
+	for _, m := range s.top {
 		if m-m != 0 {
 			return false
 		}
-		if !first {
-			continue
+	}
+	return true
+}
+
+// tallestOfMany is tallest of columns that may be long, some rows after the others; false if there is a NaN.
+func (s *stripe) tallestOfMany() bool {
+	const some = 32
+	now := s.tops[stripeWidth:][:s.w]
+	kernels.Fill(s.top, math.Inf(-1))
+	clear(s.first)
+	for from := 0; from < s.n; from += some {
+		if !kernels.Tallest(now, s.places, nil, s.x[from*s.ld:], s.ld, min(some, s.n-from)) {
+			return false
 		}
-		i := s.first[j]
-		for s.x[i*s.ld+j] != m {
-			i++
+		for j, v := range now {
+			if v > s.top[j] {
+				s.top[j], s.first[j] = v, from+s.places[j]
+			}
 		}
-		s.first[j] = i
 	}
 	return true
 }
@@ -166,15 +169,14 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 	}
 }
 
-// fewExponentials is exponentials of short rows that were turned: each column has a lane for each.
+// fewExponentials is exponentials of rows that were turned.
 func (s *stripe) fewExponentials(dst []float64, rest bool) {
-	e := s.some[:len(s.x)]
-	for i := range s.n {
-		kernels.Sub(s.row(e, i), s.row(s.x, i), s.top)
-	}
-	kernels.Exp(e, e)
-	if dst != nil {
-		copy(dst, e)
+	e := s.lanes[:len(s.x)]
+	if dst == nil {
+		kernels.Exp(e, s.less)
+	} else {
+		kernels.Exp(dst, s.less)
+		copy(e, dst)
 		s.sum = s.fold(s.sum, e)
 		copy(e, dst)
 	}
@@ -224,6 +226,10 @@ func (s *stripe) logSoftmaxes(dst []float64) {
 	kernels.Log1p(s.rest, s.rest)
 	for i := range s.n {
 		d := s.row(dst, i)
+		if s.short {
+			kernels.Sub(d, s.row(s.less, i), s.rest)
+			continue
+		}
 		kernels.Sub(d, s.row(s.x, i), s.top)
 		kernels.Sub(d, d, s.rest)
 	}
@@ -233,6 +239,12 @@ func (s *stripe) logSoftmaxes(dst []float64) {
 // are taken as rows.
 func runLogsumexp(c *run) {
 	axis := c.attr.along()
+	if n := last(c.shapes[0]); axis == -1 && inSome(c.args[0], n, fewLogsumexps) {
+		eachSome(c.threads, c.args[0], n, func(s *stripe, at, rows int) {
+			s.sumsExpOfRows(c.args[0][at*n:][:rows*n], n, c.out[at:][:rows], nil, nil, false)
+		})
+		return
+	}
 	if !inStripes(c.shapes[0], axis) {
 		c.eachRow(logsumexp)
 		return
@@ -245,19 +257,31 @@ func runLogsumexp(c *run) {
 // runSoftmax runs softmax along any axis: rows one by one, columns in stripes.
 func runSoftmax(c *run) {
 	axis, weights := c.attr.along(), c.attr.Flag
+	if n := last(c.shapes[0]); axis == -1 && inSome(c.args[0], n, fewSoftmaxes) {
+		eachSome(c.threads, c.args[0], n, func(s *stripe, at, rows int) {
+			s.sumsExpOfRows(c.args[0][at*n:][:rows*n], n, nil, nil, c.out[at*n:][:rows*n], weights)
+		})
+		return
+	}
 	if !inStripes(c.shapes[0], axis) {
 		c.eachLine(func(dst, x []float64) { softmax(dst, x, weights) })
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		s.sumsExp(nil, nil, s.in(c.out, line), weights)
-		s.out(c.out, line)
+		s.sumsExp(nil, nil, s.in(0, c.out, line), weights)
+		s.out(0, c.out, line)
 	})
 }
 
 // runLogSoftmax runs log_softmax likewise.
 func runLogSoftmax(c *run) {
 	axis := c.attr.along()
+	if n := last(c.shapes[0]); axis == -1 && inSome(c.args[0], n, fewSoftmaxes) {
+		eachSome(c.threads, c.args[0], n, func(s *stripe, at, rows int) {
+			s.sumsExpOfRows(c.args[0][at*n:][:rows*n], n, nil, c.out[at*n:][:rows*n], nil, false)
+		})
+		return
+	}
 	if !inStripes(c.shapes[0], axis) {
 		c.eachLine(func(dst, x []float64) {
 			m := kernels.Max(x)
@@ -266,8 +290,8 @@ func runLogSoftmax(c *run) {
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		s.sumsExp(nil, s.in(c.out, line), nil, false)
-		s.out(c.out, line)
+		s.sumsExp(nil, s.in(0, c.out, line), nil, false)
+		s.out(0, c.out, line)
 	})
 }
 
@@ -326,7 +350,7 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 		kernels.Fill(sums, math.Inf(-1))
 		return
 	}
-	if !s.tallest(sums != nil || logs != nil) {
+	if !s.tallest() {
 		dst := make([]float64, s.n)
 		for j := range s.w {
 			x := s.column(j)
@@ -427,7 +451,7 @@ func occurrences(x []float64, v float64) float64 {
 
 // firsts are the places of the first largest, or NaN, of each column.
 func (s *stripe) firsts() []int {
-	if !s.tallest(true) {
+	if !s.tallest() {
 		for j := range s.w {
 			s.first[j] = int(argBest(s.column(j), kernels.Max))
 		}
@@ -448,13 +472,13 @@ func runOneHotMax(c *run) {
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		dst := s.in(c.out, line)
+		dst := s.in(0, c.out, line)
 		for i := range s.n {
 			clear(s.row(dst, i))
 		}
 		for j, k := range s.firsts() {
 			dst[k*s.ld+j] = 1
 		}
-		s.out(c.out, line)
+		s.out(0, c.out, line)
 	})
 }

@@ -41,6 +41,8 @@ func TestAlongColumns(t *testing.T) {
 			shape, axis = []int{1 + rng.IntN(3), 1 + rng.IntN(20), 1 + rng.IntN(4), 1 + rng.IntN(9)}, "-3"
 		case 4:
 			shape, axis = []int{leastTurned + rng.IntN(300), 2 + rng.IntN(longestTurned)}, "-1"
+		case 5:
+			shape, axis = []int{2 + rng.IntN(200), 2 + rng.IntN(longestTogether+10)}, "-1"
 		}
 		if round == 8 {
 			shape = []int{8200 + rng.IntN(9000), 2} // several blocks of Sum

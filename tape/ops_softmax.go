@@ -138,14 +138,27 @@ func (x *execution) softmaxes(y, w Ref) {
 		dst = x.result(w)
 	}
 	lines := t.ins[y].Op() == opLogSoftmax
-	if axis, shape := t.Attr(y).along(), t.physical(t.Args(y)[0]); inStripes(shape, axis) && !(lines && axis == -1) {
+	if t.Attr(y).along() == -1 && inSome(data, n, fewSoftmaxes) {
+		eachSome(x.threads(), data, n, func(s *stripe, at, rows int) {
+			from, to := at*n, (at+rows)*n
+			if lines {
+				s.sumsExpOfRows(data[from:to], n, nil, out[from:to], dst[from:to], weights)
+			} else {
+				s.sumsExpOfRows(data[from:to], n, out[at:][:rows], nil, dst[from:to], weights)
+			}
+		})
+		x.narrowed(y, w)
+		return
+	}
+	if axis, shape := t.Attr(y).along(), t.physical(t.Args(y)[0]); inStripes(shape, axis) {
 		eachStripe(x.threads(), stripeWidth, data, shape, axis, func(s *stripe, line, at int) {
 			if lines {
-				s.sumsExp(nil, out[line:], dst[line:], weights)
-				return
+				s.sumsExp(nil, s.in(1, out, line), s.in(0, dst, line), weights)
+				s.out(1, out, line)
+			} else {
+				s.sumsExp(out[at:][:s.w], nil, s.in(0, dst, line), weights)
 			}
-			s.sumsExp(out[at:][:s.w], nil, s.in(dst, line), weights)
-			s.out(dst, line)
+			s.out(0, dst, line)
 		})
 		x.narrowed(y, w)
 		return

@@ -21,24 +21,28 @@ type stripe struct {
 	ld   int       // from one row to the next
 	n, w int       // rows and columns
 
-	top   []float64 // the largest of each column
-	first []int     // its first place
-	order []int     // the columns by that
-	sum   []float64 // of each column's exponentials
-	rest  []float64 // the same without the first of the largest
+	top    []float64 // the largest of each column
+	first  []int     // its first place
+	places []int     // those of some rows
+	order  []int     // the columns by that
+	sum    []float64 // of each column's exponentials
+	rest   []float64 // the same without the first of the largest
 
 	tops, some, sums, rests []float64
 	lanes, others           []float64 // partial sums of both
 
-	turned, made []float64 // rows as columns, and what is made of them
-	short        bool      // x is turned
+	turned []float64    // rows as columns
+	made   [2][]float64 // what is made of them
+	less   []float64    // x without the largest of each column, where it is turned
+	short  bool         // x is turned
 }
 
 var stripes = sync.Pool{New: func() any {
 	room := func(rows int) []float64 { return make([]float64, rows*stripeWidth) }
-	return &stripe{first: make([]int, stripeWidth), tops: room(2), some: room(longestTurned),
-		sums: room(1), rests: room(1), lanes: room(len(kernels.Lanes{})), others: room(len(kernels.Lanes{})),
-		turned: room(longestTurned), made: room(longestTurned)}
+	const lanes = len(kernels.Lanes{})
+	return &stripe{first: make([]int, stripeWidth), places: make([]int, stripeWidth), tops: room(2), some: room(lanes),
+		sums: room(1), rests: room(1), lanes: room(lanes), others: room(lanes),
+		turned: room(lanes), made: [2][]float64{room(lanes), room(lanes)}}
 }}
 
 // longestTurned and leastTurned are how long rows of the last axis are at most, and how many there are at
@@ -94,7 +98,7 @@ func eachStripe(threads, width int, x []float64, s tensor.Shape, axis int, f fun
 // eachTurned is eachStripe for rows of n numbers.
 func eachTurned(threads int, x []float64, n int, f func(s *stripe, line, at int)) {
 	rows := len(x) / n
-	pool.Split(threads, len(x), (rows+stripeWidth-1)/stripeWidth, func(from, to int) {
+	pool.Split(threads, len(x), ceilDiv(rows, stripeWidth), func(from, to int) {
 		s := stripes.Get().(*stripe)
 		for at := from * stripeWidth; at < min(to*stripeWidth, rows); at += stripeWidth {
 			w := min(stripeWidth, rows-at)
@@ -107,17 +111,18 @@ func eachTurned(threads int, x []float64, n int, f func(s *stripe, line, at int)
 	})
 }
 
-// in is where a value of the form of the stripe is made that begins at a place of dst, and out puts it there.
-func (s *stripe) in(dst []float64, line int) []float64 {
+// in is where value k of the form of the stripe, the first or second, is made that begins at a place of dst, and out
+// puts it there.
+func (s *stripe) in(k int, dst []float64, line int) []float64 {
 	if s.short {
-		return s.made[:s.n*s.w]
+		return s.made[k][:s.n*s.w]
 	}
 	return dst[line:]
 }
 
-func (s *stripe) out(dst []float64, line int) {
+func (s *stripe) out(k int, dst []float64, line int) {
 	if s.short {
-		kernels.Transpose(dst[line:], s.n, s.made, s.w, s.n, s.w)
+		kernels.Transpose(dst[line:], s.n, s.made[k], s.w, s.n, s.w)
 	}
 }
 

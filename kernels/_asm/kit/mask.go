@@ -16,6 +16,9 @@ type Mask struct {
 // K is the AVX-512 mask register.
 func (m Mask) K() reg.Register { return m.k }
 
+// V is the vector of sign bits of AVX2.
+func (m Mask) V() V { return m.v }
+
 // FirstLanes selects the first n lanes of float64, 0 <= n <= Lanes.
 func FirstLanes(n reg.GPVirtual) Mask { return firstLanes(n, "tail", 8) }
 

@@ -24,6 +24,9 @@ func main() {
 	residuals(false)
 	residuals(true)
 	narrow()
+	sumRows()
+	tallest()
+	tallestOfRows()
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)
 	}
