@@ -15,6 +15,7 @@ func avx2Gemm() []override {
 		}}},
 		&at[transposer]{&Transpose, transposeBlocks},
 		&at[columnar]{&timesColumn, columnOf(columnAVX2)},
+		&at[liner]{&timesLines, linesOf(4, linesAVX2)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX2(n); return 2 * 12 * 4 * float64(n) }},
 	}
 }
@@ -28,6 +29,7 @@ func avx512Gemm() []override {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[columnar]{&timesColumn, columnOf(columnAVX512)},
+		&at[liner]{&timesLines, linesOf(8, linesAVX512)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
 	}
 }

@@ -84,6 +84,14 @@ func rowAVX2(x *call64)
 //go:noescape
 func columnAVX2(c *float64, a *float64, lda int, b *float64, m int, k int)
 
+// linesAVX2 is
+//
+//	// 0 < n <= 48, k > 0
+//	for j := range n { c[j] = 0; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
+//
+//go:noescape
+func linesAVX2(c *float64, a *float64, b *float64, ldb int, n int, k int)
+
 // peakAVX2 is
 //
 //	for range n { /* 48 fused multiply-adds, in chains of 12 vectors */ }

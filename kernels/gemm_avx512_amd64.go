@@ -82,6 +82,14 @@ func rowAVX512(x *call64)
 //go:noescape
 func columnAVX512(c *float64, a *float64, lda int, b *float64, m int, k int)
 
+// linesAVX512 is
+//
+//	// 0 < n <= 96, k > 0
+//	for j := range n { c[j] = 0; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
+//
+//go:noescape
+func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int)
+
 // peakAVX512 is
 //
 //	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }

@@ -250,6 +250,13 @@ func runOverride(o override, d, x, y, z []float64) {
 		k := len(x) / 8
 		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)
 		(*o.door)(d[max(0, len(d)-8):], x[len(x)-8*k:], k, y[len(y)-k:], min(8, len(d)), k)
+	case *at[liner]: // columns of every number of vectors, beside numbers that are not there
+		some := min(o.door.most, len(d), len(x)) // 0 without machine code
+		if some == 0 {
+			break
+		}
+		o.door.times(d[len(d)-some:], y, x, 0, len(y))
+		o.door.times(d[len(d)-some:], y, x[len(x)-some:], 0, len(y))
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
 	case *at[pairs]:

@@ -63,6 +63,7 @@ func main() {
 		}
 		row()
 		column()
+		lines()
 		peak()
 	}
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
