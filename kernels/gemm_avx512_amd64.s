@@ -6765,12 +6765,281 @@ end:
 // func columnAVX512(c *float64, a *float64, lda int, b *float64, m int, k int)
 // Requires: AVX, AVX512F
 TEXT ·columnAVX512(SB), NOSPLIT, $0-48
-	MOVQ c+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ lda+16(FP), DX
-	MOVQ m+32(FP), BX
-	SHLQ $0x03, DX
-	LEAQ (DX)(DX*2), DI
+	MOVQ  c+0(FP), AX
+	MOVQ  a+8(FP), CX
+	MOVQ  lda+16(FP), DX
+	MOVQ  m+32(FP), BX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), DI
+	TESTQ $0x00000fff, DX
+	JZ    rest
+
+sixteen:
+	CMPQ   BX, $0x10
+	JLT    rest
+	MOVQ   CX, R8
+	LEAQ   (CX)(DX*4), R9
+	LEAQ   (CX)(DX*8), CX
+	VPXORQ Z0, Z0, Z0
+	MOVQ   CX, R10
+	LEAQ   (CX)(DX*4), R11
+	LEAQ   (CX)(DX*8), CX
+	VPXORQ Z1, Z1, Z1
+	MOVQ   k+40(FP), R12
+	MOVQ   b+24(FP), SI
+	SUBQ   $0x08, R12
+
+eightboth:
+	VBROADCASTF64X4  (R8), Z2
+	VINSERTF64X4     $0x01, (R9), Z2, Z2
+	VBROADCASTF64X4  (R8)(DX*1), Z4
+	VINSERTF64X4     $0x01, (R9)(DX*1), Z4, Z4
+	VBROADCASTF64X4  (R8)(DX*2), Z5
+	VINSERTF64X4     $0x01, (R9)(DX*2), Z5, Z5
+	VBROADCASTF64X4  (R8)(DI*1), Z6
+	VINSERTF64X4     $0x01, (R9)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	VFMADD231PD.BCST (SI), Z6, Z0
+	VFMADD231PD.BCST 8(SI), Z7, Z0
+	VFMADD231PD.BCST 16(SI), Z3, Z0
+	VFMADD231PD.BCST 24(SI), Z2, Z0
+	VBROADCASTF64X4  (R10), Z2
+	VINSERTF64X4     $0x01, (R11), Z2, Z2
+	VBROADCASTF64X4  (R10)(DX*1), Z4
+	VINSERTF64X4     $0x01, (R11)(DX*1), Z4, Z4
+	VBROADCASTF64X4  (R10)(DX*2), Z5
+	VINSERTF64X4     $0x01, (R11)(DX*2), Z5, Z5
+	VBROADCASTF64X4  (R10)(DI*1), Z6
+	VINSERTF64X4     $0x01, (R11)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	VFMADD231PD.BCST (SI), Z6, Z1
+	VFMADD231PD.BCST 8(SI), Z7, Z1
+	VFMADD231PD.BCST 16(SI), Z3, Z1
+	VFMADD231PD.BCST 24(SI), Z2, Z1
+	VBROADCASTF64X4  32(R8), Z2
+	VINSERTF64X4     $0x01, 32(R9), Z2, Z2
+	VBROADCASTF64X4  32(R8)(DX*1), Z4
+	VINSERTF64X4     $0x01, 32(R9)(DX*1), Z4, Z4
+	VBROADCASTF64X4  32(R8)(DX*2), Z5
+	VINSERTF64X4     $0x01, 32(R9)(DX*2), Z5, Z5
+	VBROADCASTF64X4  32(R8)(DI*1), Z6
+	VINSERTF64X4     $0x01, 32(R9)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	VFMADD231PD.BCST 32(SI), Z6, Z0
+	VFMADD231PD.BCST 40(SI), Z7, Z0
+	VFMADD231PD.BCST 48(SI), Z3, Z0
+	VFMADD231PD.BCST 56(SI), Z2, Z0
+	VBROADCASTF64X4  32(R10), Z2
+	VINSERTF64X4     $0x01, 32(R11), Z2, Z2
+	VBROADCASTF64X4  32(R10)(DX*1), Z4
+	VINSERTF64X4     $0x01, 32(R11)(DX*1), Z4, Z4
+	VBROADCASTF64X4  32(R10)(DX*2), Z5
+	VINSERTF64X4     $0x01, 32(R11)(DX*2), Z5, Z5
+	VBROADCASTF64X4  32(R10)(DI*1), Z6
+	VINSERTF64X4     $0x01, 32(R11)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	VFMADD231PD.BCST 32(SI), Z6, Z1
+	VFMADD231PD.BCST 40(SI), Z7, Z1
+	VFMADD231PD.BCST 48(SI), Z3, Z1
+	VFMADD231PD.BCST 56(SI), Z2, Z1
+	ADDQ             $0x40, SI
+	ADDQ             $0x40, R8
+	ADDQ             $0x40, R9
+	ADDQ             $0x40, R10
+	ADDQ             $0x40, R11
+	SUBQ             $0x08, R12
+	JGE              eightboth
+	ADDQ             $0x08, R12
+	JZ               doneboth
+	MOVQ             R12, R13
+	SUBQ             $0x08, R13
+	SHLQ             $0x03, R13
+	ADDQ             R13, SI
+	ADDQ             R13, R8
+	ADDQ             R13, R9
+	ADDQ             R13, R10
+	ADDQ             R13, R11
+	VBROADCASTF64X4  (R8), Z2
+	VINSERTF64X4     $0x01, (R9), Z2, Z2
+	VBROADCASTF64X4  (R8)(DX*1), Z4
+	VINSERTF64X4     $0x01, (R9)(DX*1), Z4, Z4
+	VBROADCASTF64X4  (R8)(DX*2), Z5
+	VINSERTF64X4     $0x01, (R9)(DX*2), Z5, Z5
+	VBROADCASTF64X4  (R8)(DI*1), Z6
+	VINSERTF64X4     $0x01, (R9)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	CMPQ             R12, $0x08
+	JLT              after0both0
+	VFMADD231PD.BCST (SI), Z6, Z0
+
+after0both0:
+	CMPQ             R12, $0x07
+	JLT              after1both0
+	VFMADD231PD.BCST 8(SI), Z7, Z0
+
+after1both0:
+	CMPQ             R12, $0x06
+	JLT              after2both0
+	VFMADD231PD.BCST 16(SI), Z3, Z0
+
+after2both0:
+	CMPQ             R12, $0x05
+	JLT              after3both0
+	VFMADD231PD.BCST 24(SI), Z2, Z0
+
+after3both0:
+	VBROADCASTF64X4  32(R8), Z2
+	VINSERTF64X4     $0x01, 32(R9), Z2, Z2
+	VBROADCASTF64X4  32(R8)(DX*1), Z4
+	VINSERTF64X4     $0x01, 32(R9)(DX*1), Z4, Z4
+	VBROADCASTF64X4  32(R8)(DX*2), Z5
+	VINSERTF64X4     $0x01, 32(R9)(DX*2), Z5, Z5
+	VBROADCASTF64X4  32(R8)(DI*1), Z6
+	VINSERTF64X4     $0x01, 32(R9)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	CMPQ             R12, $0x04
+	JLT              after4both0
+	VFMADD231PD.BCST 32(SI), Z6, Z0
+
+after4both0:
+	CMPQ             R12, $0x03
+	JLT              after5both0
+	VFMADD231PD.BCST 40(SI), Z7, Z0
+
+after5both0:
+	CMPQ             R12, $0x02
+	JLT              after6both0
+	VFMADD231PD.BCST 48(SI), Z3, Z0
+
+after6both0:
+	CMPQ             R12, $0x01
+	JLT              after7both0
+	VFMADD231PD.BCST 56(SI), Z2, Z0
+
+after7both0:
+	VBROADCASTF64X4  (R10), Z2
+	VINSERTF64X4     $0x01, (R11), Z2, Z2
+	VBROADCASTF64X4  (R10)(DX*1), Z4
+	VINSERTF64X4     $0x01, (R11)(DX*1), Z4, Z4
+	VBROADCASTF64X4  (R10)(DX*2), Z5
+	VINSERTF64X4     $0x01, (R11)(DX*2), Z5, Z5
+	VBROADCASTF64X4  (R10)(DI*1), Z6
+	VINSERTF64X4     $0x01, (R11)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	CMPQ             R12, $0x08
+	JLT              after0both1
+	VFMADD231PD.BCST (SI), Z6, Z1
+
+after0both1:
+	CMPQ             R12, $0x07
+	JLT              after1both1
+	VFMADD231PD.BCST 8(SI), Z7, Z1
+
+after1both1:
+	CMPQ             R12, $0x06
+	JLT              after2both1
+	VFMADD231PD.BCST 16(SI), Z3, Z1
+
+after2both1:
+	CMPQ             R12, $0x05
+	JLT              after3both1
+	VFMADD231PD.BCST 24(SI), Z2, Z1
+
+after3both1:
+	VBROADCASTF64X4  32(R10), Z2
+	VINSERTF64X4     $0x01, 32(R11), Z2, Z2
+	VBROADCASTF64X4  32(R10)(DX*1), Z4
+	VINSERTF64X4     $0x01, 32(R11)(DX*1), Z4, Z4
+	VBROADCASTF64X4  32(R10)(DX*2), Z5
+	VINSERTF64X4     $0x01, 32(R11)(DX*2), Z5, Z5
+	VBROADCASTF64X4  32(R10)(DI*1), Z6
+	VINSERTF64X4     $0x01, 32(R11)(DI*1), Z6, Z6
+	VUNPCKLPD        Z4, Z2, Z3
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z4, Z3, Z6
+	VSHUFF64X2       $0x88, Z5, Z2, Z7
+	VSHUFF64X2       $0xdd, Z4, Z3, Z3
+	VSHUFF64X2       $0xdd, Z5, Z2, Z2
+	CMPQ             R12, $0x04
+	JLT              after4both1
+	VFMADD231PD.BCST 32(SI), Z6, Z1
+
+after4both1:
+	CMPQ             R12, $0x03
+	JLT              after5both1
+	VFMADD231PD.BCST 40(SI), Z7, Z1
+
+after5both1:
+	CMPQ             R12, $0x02
+	JLT              after6both1
+	VFMADD231PD.BCST 48(SI), Z3, Z1
+
+after6both1:
+	CMPQ             R12, $0x01
+	JLT              after7both1
+	VFMADD231PD.BCST 56(SI), Z2, Z1
+
+after7both1:
+doneboth:
+	VSHUFF64X2 $0xd8, Z0, Z0, Z0
+	VMOVUPD    Z0, (AX)
+	ADDQ       $0x40, AX
+	VSHUFF64X2 $0xd8, Z1, Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x40, AX
+	SUBQ       $0x10, BX
+	JMP        sixteen
 
 rest:
 	TESTQ BX, BX

@@ -11,10 +11,11 @@ import (
 
 // column writes the product of a matrix, row-major, with a column: eight rows at a time, which are
 // transposed in registers, so that every sum runs in order in a lane of its own. By itself each
-// product waits for the one before: with AVX2 (AVX-512 was not tried) eights take turns in twos, unless
-// rows lie pages apart, of which the first cache has room for eight. On a Zen 3 64, 200, 256, 500 and 1000
-// numbers square ran at 12.4, 12.7, 12.4, 12.1 and 11.4 GFLOP/s, now 15.8, 16.8, 14.8, 13.7 and 12.7;
-// 512 in twos at 6.3, not 11.8. To ask for the rows below made that 7.9.
+// product waits for the one before: eights take turns in twos, unless rows lie pages apart, of which the
+// first cache has room for eight. On a Zen 3 64, 200, 256, 500 and 1000 numbers square ran at 12.4, 12.7,
+// 12.4, 12.1 and 11.4 GFLOP/s, now 15.8, 16.8, 14.8, 13.7 and 12.7; 512 in twos at 6.3, not 11.8. To ask
+// for the rows below made that 7.9. With AVX-512 32, 64, 100, 200 and 500 square took .78, .72, .7, .61 and
+// .78 of the time; more, or many short rows, come no faster than memory gives them.
 func column() {
 	name := "column" + kit.Suffix
 	TEXT(name, NOSPLIT, "func(c, a *float64, lda int, b *float64, m, k int)")
@@ -26,18 +27,15 @@ func column() {
 	SHLQ(Imm(3), x.lda)
 	x.lda3 = GP64()
 	LEAQ(Mem{Base: x.lda, Index: x.lda, Scale: 2}, x.lda3)
-	x.rows = append(x.rows, newEight())
-	if !kit.Wide {
-		x.rows = append(x.rows, newEight())
-		TESTQ(U32(4095), x.lda)
-		JZ(LabelRef("rest"))
-		Label("sixteen")
-		CMPQ(x.m, Imm(16))
-		JLT(LabelRef("rest"))
-		x.multiply(x.rows, "both")
-		SUBQ(Imm(16), x.m)
-		JMP(LabelRef("sixteen"))
-	}
+	x.rows = append(x.rows, newEight(), newEight())
+	TESTQ(U32(4095), x.lda)
+	JZ(LabelRef("rest"))
+	Label("sixteen")
+	CMPQ(x.m, Imm(16))
+	JLT(LabelRef("rest"))
+	x.multiply(x.rows, "both")
+	SUBQ(Imm(16), x.m)
+	JMP(LabelRef("sixteen"))
 
 	// The last eight rows may be among those that were there.
 	Label("rest")
@@ -96,10 +94,7 @@ func (x *columns) multiply(rows []*eight, name string) {
 			f(r.high)
 		}
 	}
-	some := 8 // columns in turn
-	if !kit.Wide {
-		some = 4
-	}
+	const some = 4 // columns in turn
 	SUBQ(Imm(8), k)
 	Label("eight" + name)
 	for p := 0; p < 8; p += some {
