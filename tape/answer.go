@@ -34,7 +34,7 @@ func (s *session) finish() *Answer {
 	s.unfactor()
 	s.sides = s.twoSided()
 	s.slopes, s.exposed = s.numbers()
-	clear(s.mended)
+	s.look()
 	s.regain()
 	limitless, doubtful := s.approach()
 	s.doubtful = doubtful
@@ -308,12 +308,25 @@ func (s *session) voidInfinite(r Ref) {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		if !s.t.sane[r] && !finiteOn(s.t.threads(), s.data(r)) {
+		if s.t.sane[r] || s.looked[r] {
+			continue
+		}
+		data := s.data(r)
+		if !finiteOn(s.t.threads(), data) {
 			return false
+		}
+		if len(data) >= longLook {
+			if s.looked == nil {
+				s.looked = map[Ref]bool{}
+			}
+			s.looked[r] = true
 		}
 	}
 	return true
 }
+
+// longLook is of how many numbers it is noted that they were looked at and are finite.
+const longLook = 1 << 10
 
 // finiteOn is finiteNumbers on several threads.
 func finiteOn(threads int, data []float64) bool {

@@ -88,6 +88,12 @@ func (s *session) data(r Ref) []float64 {
 	return s.t.data(r)
 }
 
+// look forgets what was mended, and seen, of numbers that were there before.
+func (s *session) look() {
+	clear(s.mended)
+	clear(s.looked)
+}
+
 // owned is the same to be written to.
 func (s *session) owned(r Ref) []float64 {
 	if _, ok := s.mended[r]; !ok {
@@ -96,5 +102,6 @@ func (s *session) owned(r Ref) []float64 {
 		}
 		s.mended[r] = slices.Clone(s.t.data(r))
 	}
+	delete(s.looked, r)
 	return s.mended[r]
 }

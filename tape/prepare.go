@@ -287,7 +287,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 	if s.x != nil {
 		s.x.again()
 	}
-	clear(s.mended)
+	s.look()
 	s.regain()
 	if _, doubtful := s.approach(); doubtful {
 		return true, nil

@@ -44,6 +44,7 @@ type session struct {
 	settled         bool              // whether what bends on the way is no kink of the targets
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
+	looked          map[Ref]bool      // many numbers, all of them finite
 	regained        bool              // regain has computed the derivatives
 	doubtful        bool              // there may be no limit, or it is not known
 	bodies          struct {          // what loops would be unrolled, when the tape had so many instructions
