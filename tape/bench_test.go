@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func normals(scale float64, shape ...int) *tensor.Value {
 func answer(b *testing.B, q *Question) (a *Answer) {
 	b.Helper()
 	b.ReportAllocs()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	for b.Loop() {
 		var err error
 		p, err := expr.Parse("", q.Prog.Text)
