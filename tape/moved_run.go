@@ -190,7 +190,7 @@ func fillRows[T real](w *pane, dst, x []T, gone int, index []int, rows, inner, f
 	}
 	off -= gone
 	if n == inner && c.gap == 1 && r.gap == 1 && (c.stride == 0 && r.stride == 1 || r.stride == 0) && rowsAtOnce(n, c.stride, r.stride) { // numbers or rows, each repeated
-		fillShort(dst[(from-at)*inner+k:][:(end-from)*inner], x[off:], n, c.stride, r.stride)
+		fillShort(dst[(from-at)*inner+k:][:(end-from)*inner], x, off, n, c.stride, r.stride)
 		return
 	}
 	if n <= mostShort && c.gap == 1 { // column by column: a loop for each row takes twice as long

@@ -146,6 +146,25 @@ func (w *movesWriter) program(steps int) string {
 	return w.text.String()
 }
 
+// TestMovedBackwards: short rows that are repeated and read backwards are read where they lie.
+func TestMovedBackwards(t *testing.T) {
+	for _, text := range []string{
+		"sum(sin(x) * broadcast_to(flip(y), (3000, 7)))",
+		"sum(sin(x) * broadcast_to(y, (3000, 7))[:, ::-1])",
+		"sum(sin(z) * broadcast_to(flip(y), (500, 6, 7)))",
+	} {
+		if !comparePlan(t, func() *Question {
+			q := question(t, "grad", text)
+			for _, v := range []variable{{"x", tensor.Shape{3000, 7}}, {"y", tensor.Shape{7}}, {"z", tensor.Shape{500, 6, 7}}} {
+				q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(noise(rand.New(rand.NewPCG(1, 2)), v.shape))})
+			}
+			return q
+		}) {
+			t.Errorf("%s: nothing to compare", text)
+		}
+	}
+}
+
 // TestMoved: what is read where it lies are the numbers that are copied there.
 func TestMoved(t *testing.T) {
 	compared, moved := 0, 0

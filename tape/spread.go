@@ -145,7 +145,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	for k := 0; k < len(dst); {
 		if rows := (len(dst) - k) / inner; n > 1 && rows > 0 && index[n-1] == 0 && rowsAtOnce(inner, step, sp.strides[n-2]) {
 			rows = min(rows, sp.dims[n-2]-index[n-2])
-			fillShort(dst[k:k+rows*inner], src[off:], inner, step, sp.strides[n-2])
+			fillShort(dst[k:k+rows*inner], src, off, inner, step, sp.strides[n-2])
 			k += rows * inner
 			index[n-2] += rows - 1
 			off += (rows-1)*sp.strides[n-2] + sp.advance(index)
@@ -170,29 +170,28 @@ func rowsAtOnce(n, step, next int) bool {
 	return n <= mostShort || n < tileSize && (step == 0 && next == 1 || next == 0)
 }
 
-// fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
-func fillShort[T any](dst, src []T, inner, step, next int) {
+// fillShort writes short rows: of numbers of src from place off on that are step apart, the rows themselves next apart.
+func fillShort[T any](dst, src []T, off, inner, step, next int) {
 	if x, ok := any(dst).([]float64); ok && step == 0 && next == 1 {
-		kernels.Stretch(x, any(src).([]float64)[:len(dst)/inner], inner)
+		kernels.Stretch(x, any(src).([]float64)[off:][:len(dst)/inner], inner)
 		return
 	}
 	all := len(dst)
 	if next == 0 {
 		all = inner
 	}
-	from := 0
 	for k := 0; k < all; k += inner {
 		row := dst[k : k+inner]
 		if inner > mostShort {
-			fillRow(row, src, from, step)
+			fillRow(row, src, off, step)
 		} else {
-			o := from
+			o := off
 			for j := range row {
 				row[j] = src[o]
 				o += step
 			}
 		}
-		from += next
+		off += next
 	}
 	for all < len(dst) { // the same row again, and twice as many
 		all += copy(dst[all:], dst[:all])
