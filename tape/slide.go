@@ -14,10 +14,11 @@ import (
 // cotangents where they lie (moved.go). One after the other, each cotangent goes to memory and
 // comes back as often as slices read it. Yet an element of the gradient wants no more of the
 // cotangents than what lies as far around it as the slices are apart. So both go along
-// together, a block of SumBlock numbers at a time: before the second program runs a block, the
-// first one runs those blocks that it reads, and what that makes stays in a window of the
-// second cache. Of a window that is full the numbers that are still to be read, as many as the
-// slices are apart, or rows of them, are moved to its front.
+// together, some blocks of SumBlock numbers at a time: before the second program runs those, the
+// first one goes as far as they read, and what that makes stays in a window of the second
+// cache. Of a window that is full the numbers that are still to be read, as many as the slices
+// are apart, or rows of them, are moved to its front. Where it went on to the end of a block each
+// time, that was a block to move, and a tenth of the time of a picture's total variation.
 //
 // Each program runs the blocks that it would run by itself, in their order, with the same code
 // and the same sums: the bits are the same. Where several threads share the work each runs a
@@ -79,6 +80,7 @@ const pageNumbers = 512
 const (
 	mostSliders = 8       // steps of a slide
 	mostSlid    = 3 << 15 // numbers in all windows: three quarters of the second cache
+	slidPart    = 2048    // of so many numbers, whole tiles, what others want of a step is run
 	mostTurn    = 4       // blocks that a step runs at a time: one by one, the streams that the processor reads ahead end too often
 )
 
@@ -358,18 +360,21 @@ func (x *sliding) run(do func(k, end, keep int)) {
 		if next < 0 {
 			return
 		}
-		x.turn(next, do)
+		x.turn(next, math.MaxInt, do)
 	}
 }
 
-// turn runs the next blocks of slider k, and before them what they read.
-func (x *sliding) turn(k int, do func(k, end, keep int)) {
+// turn runs the next blocks of slider k, up to one that is wanted, and before them what they read.
+func (x *sliding) turn(k, wanted int, do func(k, end, keep int)) {
 	y, st := &x.at[k], &x.s.steps[k]
 	end := min(y.done+x.s.turn*kernels.SumBlock, y.to)
+	if wanted < end {
+		end = min(ceilDiv(wanted, slidPart)*slidPart, end)
+	}
 	for i := range st.reads {
 		f := &st.reads[i]
 		for o := &x.at[f.of]; o.done < min(f.end(end), o.to); {
-			x.turn(f.of, do)
+			x.turn(f.of, f.end(end), do)
 		}
 	}
 	keep := y.done

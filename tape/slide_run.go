@@ -143,11 +143,15 @@ func (x *execution) slidePart(s *slide, programs []slideProgram, w, parts int) {
 		for _, p := range y.moved {
 			at.moved[p.at], at.movedGone[p.at] = windows[p.k].values[p.i], windows[p.k].first
 		}
-		for b := now.done / kernels.SumBlock; b*kernels.SumBlock < end; b++ {
-			rooms[k].block(y.tp, y.code, y.code.callsFor(y.tp, at), b, at)
-			if now.own <= b && b < now.ownEnd {
+		for from := now.done; from < end; {
+			b := from / kernels.SumBlock
+			all := min((b+1)*kernels.SumBlock, y.tp.n)
+			to := min(all, end)
+			rooms[k].tiles(y.tp, y.code, y.code.callsFor(y.tp, at), from, to, at)
+			if to == all && now.own <= b && b < now.ownEnd {
 				rooms[k].fold(y.tp, b, at.sums, at.odd)
 			}
+			from = to
 		}
 	})
 	runtime.KeepAlive(programs)

@@ -129,12 +129,13 @@ func (x *execution) close(tp *tileProgram, at *tiling) {
 // A room is what tiles of one goroutine work with, kept from one program, and question,
 // to the next.
 type room struct {
-	slots []float64
-	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
-	lanes []kernels.Lanes  // of sums, and of results that are looked at
-	paths []cursor         // of what is moved
-	still []int            // by load: the run of one number, from 1, that fills its slot; or 0
-	turns turns[float64]   // of what is spread out
+	slots  []float64
+	at     []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
+	lanes  []kernels.Lanes  // of sums, and of results that are looked at
+	turned int              // the element from which on lanes are in their order
+	paths  []cursor         // of what is moved
+	still  []int            // by load: the run of one number, from 1, that fills its slot; or 0
+	turns  turns[float64]   // of what is spread out
 
 	single *room32
 }
@@ -229,11 +230,17 @@ func (tp *tileProgram) varies() bool {
 
 // block runs the tiles of block b.
 func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, in *tiling) {
+	w.tiles(tp, code, calls, b*kernels.SumBlock, min((b+1)*kernels.SumBlock, tp.n), in)
+}
+
+// tiles runs the tiles of a part of a block, from its first on or from where the part before ended.
+func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from, end int, in *tiling) {
 	varies, direct := tp.varies(), in.direct
 	at := w.at[len(direct):]
-	clear(w.lanes)
-	end := min((b+1)*kernels.SumBlock, tp.n)
-	for from := b * kernels.SumBlock; from < end; {
+	if from%kernels.SumBlock == 0 {
+		clear(w.lanes)
+	}
+	for from < end {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
 			n, tiles = w.spread(tp, at, in.loads, from, end)
