@@ -62,6 +62,39 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot [
 	return unsafe.Pointer(&slot[0]), n
 }
 
+// What is moved along rows of leastTogether numbers or more is read where it lies: tiles end where rows
+// do, or somewhat later where less than leastStraight of a row is left. Elsewhere tiles that go on in the
+// next row are copied, which costs as much as one tile more for each row of 400. Tests set them low.
+var leastTogether, leastStraight = 450, 48
+
+// together is how many of n numbers from one on make a tile.
+func (w *room) together(tp *tileProgram, code *tileCode, from, n int) int {
+	const line = 8
+	short := 0
+	for i := range tp.moved {
+		m, c := &tp.moved[i], &w.paths[i]
+		if m.lay.scattered || m.lay.dims[len(m.lay.dims)-1] < leastTogether {
+			continue
+		}
+		if from < c.first || from >= c.end {
+			*c = m.lay.cursor(from)
+		}
+		switch left := c.end - from; {
+		case left >= n || c.pane == otherwise:
+		case left < leastStraight:
+			short = max(short, left)
+		case code.aside != nil: // what is written past the caches is whole lines
+			n = left &^ (line - 1)
+		default:
+			n = left
+		}
+	}
+	if short > 0 {
+		n = min(n, (from+short+line-1)&^(line-1)-from)
+	}
+	return n
+}
+
 // mostDims is how many axes a reading's index has room for without memory of its own.
 const mostDims = 8
 

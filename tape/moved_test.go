@@ -13,11 +13,16 @@ import (
 )
 
 // movingSmall reads what is moved where it lies however small it is, in tile programs of
-// machine code or not, and by several threads.
+// machine code, which end with short rows, or not, and by several threads.
 func movingSmall(t *testing.T, fuse int64) {
-	least, row, work, share := leastMoved, leastRow, worthFusing, pool.LeastElements
-	t.Cleanup(func() { leastMoved, leastRow, worthFusing, pool.LeastElements = least, row, work, share })
+	least, row, work, share, together, straight := leastMoved, leastRow, worthFusing, pool.LeastElements, leastTogether, leastStraight
+	t.Cleanup(func() {
+		leastMoved, leastRow, worthFusing, pool.LeastElements, leastTogether, leastStraight = least, row, work, share, together, straight
+	})
 	leastMoved, leastRow, worthFusing, pool.LeastElements = 2, 2, fuse, 1
+	if fuse == 1 {
+		leastTogether, leastStraight = 5, 3
+	}
 }
 
 // A movesWriter writes random programs of what moves numbers, with elementwise work between.

@@ -149,6 +149,7 @@ func (x *execution) slidePart(s *slide, programs []slideProgram, w, parts int) {
 			to := min(all, end)
 			rooms[k].tiles(y.tp, y.code, y.code.callsFor(y.tp, at), from, to, at)
 			if to == all && now.own <= b && b < now.ownEnd {
+				rooms[k].turn(0)
 				rooms[k].fold(y.tp, b, at.sums, at.odd)
 			}
 			from = to

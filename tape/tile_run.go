@@ -231,6 +231,7 @@ func (tp *tileProgram) varies() bool {
 // block runs the tiles of block b.
 func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, in *tiling) {
 	w.tiles(tp, code, calls, b*kernels.SumBlock, min((b+1)*kernels.SumBlock, tp.n), in)
+	w.turn(0)
 }
 
 // tiles runs the tiles of a part of a block, from its first on or from where the part before ended.
@@ -239,13 +240,18 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 	at := w.at[len(direct):]
 	if from%kernels.SumBlock == 0 {
 		clear(w.lanes)
+		w.turned = 0
 	}
 	for from < end {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
 			n, tiles = w.spread(tp, at, in.loads, from, end)
 		} else {
-			tiles = max(1, (end-from)/tileSize)
+			n = w.together(tp, code, from, n)
+			if tiles = max(1, (end-from)/n); n < tileSize {
+				tiles = 1
+			}
+			w.turn(from)
 		}
 		for i, d := range direct {
 			if d != nil {
@@ -268,6 +274,20 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 		if left > 0 {
 			from += n
 		}
+	}
+}
+
+// turn has the next tile, from an element on, add to the first lane what begins it: tiles that end with
+// rows begin anywhere in a block.
+func (w *room) turn(from int) {
+	by := (from - w.turned) & (len(kernels.Lanes{}) - 1)
+	if w.turned = from; by == 0 {
+		return
+	}
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		was := *l
+		copy(l[copy(l[:], was[by:]):], was[:by])
 	}
 }
 
