@@ -22,6 +22,7 @@ func neonExp() []override {
 		&at[unary]{&Atanh, atanhNEON},
 		&at[unary]{&SigmoidSlope, sigmoidSlopeNEON},
 		&at[twin]{&Log1pTwin, log1pTwinNEON},
+		&at[twin]{&logTwin, logTwinNEON},
 		&at[twin]{&TanhSech2, tanhSech2NEON},
 		&at[twin]{&SigmoidTwin, sigmoidTwinNEON},
 		&at[binary]{&Pow, patchedBinary(powNEON, PowOf)},

@@ -144,6 +144,13 @@ func tanhSech2AVX2(y []float64, d []float64, x []float64)
 //go:noescape
 func sigmoidTwinAVX2(y []float64, d []float64, x []float64)
 
+// logTwinAVX2 is
+//
+//	for i, x := range x[:len(y)] { y[i], rest[i] = logTwinOf(x) }
+//
+//go:noescape
+func logTwinAVX2(y []float64, rest []float64, x []float64)
+
 // powLogAVX2 is
 //
 //	for i, x := range x[:len(p)] { p[i], q[i] = y[i]*log(x) }
@@ -185,6 +192,7 @@ var expAVX2Kernels = []any{
 	log1pTwinAVX2,
 	tanhSech2AVX2,
 	sigmoidTwinAVX2,
+	logTwinAVX2,
 	powLogAVX2,
 	powExpAVX2,
 }

@@ -4395,6 +4395,190 @@ end:
 short:
 	JMP ·short(SB)
 
+// func logTwinAVX2(y []float64, rest []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logTwinAVX2(SB), NOSPLIT, $0-72
+	MOVQ y_len+8(FP), AX
+	CMPQ rest_len+32(FP), AX
+	JLT  short
+	CMPQ x_len+56(FP), AX
+	JLT  short
+	MOVQ y_base+0(FP), CX
+	MOVQ rest_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	LEAQ logRecip_logHi_logLo<>+0(SB), SI
+	LEAQ constants<>+0(SB), DI
+	ADDQ $0x3f, DI
+	ANDQ $-64, DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (BX)(R8*8), Y0
+	VMOVUPD        2944(DI), Y1
+	VCMPPD         $0x11, 3072(DI), Y0, Y2
+	VMOVUPD        Y0, Y3
+	VMULPD         3200(DI), Y0, Y4
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VBLENDVPD      Y2, 3328(DI), Y1, Y1
+	VPADDQ         3456(DI), Y3, Y2
+	VPSRLQ         $0x34, Y2, Y4
+	VPOR           3584(DI), Y4, Y4
+	VSUBPD         Y1, Y4, Y1
+	VPAND          1664(DI), Y2, Y2
+	VPSUBQ         Y2, Y3, Y2
+	VPADDQ         1792(DI), Y2, Y2
+	VPSRLQ         $0x30, Y2, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X3, R10
+	ADDQ           SI, R10
+	VMOVQ          X4, R11
+	ADDQ           SI, R11
+	VPEXTRQ        $0x01, X4, R12
+	ADDQ           SI, R12
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VBROADCASTF128 (R10), Y4
+	VINSERTF128    $0x01, (R12), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMSUB213PD    1792(DI), Y2, Y5
+	VMULPD         Y5, Y5, Y2
+	VMOVUPD        3712(DI), Y4
+	VMOVUPD        3840(DI), Y6
+	VFMADD213PD    3968(DI), Y2, Y4
+	VFMADD213PD    4096(DI), Y2, Y6
+	VFMADD213PD    4224(DI), Y2, Y4
+	VFMADD213PD    4352(DI), Y2, Y6
+	VFMADD213PD    4480(DI), Y2, Y4
+	VFMADD213PD    4608(DI), Y2, Y6
+	VFMADD213PD    4736(DI), Y2, Y4
+	VFMADD213PD    4864(DI), Y2, Y6
+	VFMADD213PD    Y6, Y5, Y4
+	VBROADCASTF128 16(R9), Y6
+	VINSERTF128    $0x01, 16(R11), Y6, Y6
+	VBROADCASTF128 16(R10), Y7
+	VINSERTF128    $0x01, 16(R12), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMADD231PD    4992(DI), Y1, Y8
+	VFMADD231PD    Y4, Y2, Y8
+	VFMADD231PD    5120(DI), Y1, Y3
+	VADDPD         Y5, Y3, Y1
+	VSUBPD         Y3, Y1, Y2
+	VSUBPD         Y2, Y5, Y2
+	VADDPD         Y2, Y8, Y2
+	VADDPD         Y2, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y2, Y1
+	VCMPPD         $0x16, 5248(DI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y3, Y3
+	VCMPPD         $0x11, 5376(DI), Y0, Y2
+	VBLENDVPD      Y2, 5504(DI), Y3, Y3
+	VCMPPD         $0x00, 5376(DI), Y0, Y0
+	VBLENDVPD      Y0, 1664(DI), Y3, Y3
+	VMOVUPD        5376(DI), Y0
+	VSUBPD         Y3, Y3, Y2
+	VCMPPD         $0x00, 5376(DI), Y2, Y2
+	VBLENDVPD      Y2, Y1, Y0, Y0
+	VMOVUPD        Y3, (CX)(R8*8)
+	VMOVUPD        Y0, (DX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (BX)(R8*8), Y0, Y1
+	VMOVUPD        2944(DI), Y2
+	VCMPPD         $0x11, 3072(DI), Y1, Y3
+	VMOVUPD        Y1, Y4
+	VMULPD         3200(DI), Y1, Y5
+	VBLENDVPD      Y3, Y5, Y4, Y4
+	VBLENDVPD      Y3, 3328(DI), Y2, Y2
+	VPADDQ         3456(DI), Y4, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3584(DI), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(DI), Y3, Y3
+	VPSUBQ         Y3, Y4, Y3
+	VPADDQ         1792(DI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y4, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           SI, AX
+	VPEXTRQ        $0x01, X4, BX
+	ADDQ           SI, BX
+	VMOVQ          X5, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X5, R10
+	ADDQ           SI, R10
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VBROADCASTF128 (BX), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(DI), Y3, Y6
+	VMULPD         Y6, Y6, Y3
+	VMOVUPD        3712(DI), Y5
+	VMOVUPD        3840(DI), Y7
+	VFMADD213PD    3968(DI), Y3, Y5
+	VFMADD213PD    4096(DI), Y3, Y7
+	VFMADD213PD    4224(DI), Y3, Y5
+	VFMADD213PD    4352(DI), Y3, Y7
+	VFMADD213PD    4480(DI), Y3, Y5
+	VFMADD213PD    4608(DI), Y3, Y7
+	VFMADD213PD    4736(DI), Y3, Y5
+	VFMADD213PD    4864(DI), Y3, Y7
+	VFMADD213PD    Y7, Y6, Y5
+	VBROADCASTF128 16(AX), Y7
+	VINSERTF128    $0x01, 16(R9), Y7, Y7
+	VBROADCASTF128 16(BX), Y8
+	VINSERTF128    $0x01, 16(R10), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    4992(DI), Y2, Y9
+	VFMADD231PD    Y5, Y3, Y9
+	VFMADD231PD    5120(DI), Y2, Y4
+	VADDPD         Y6, Y4, Y2
+	VSUBPD         Y4, Y2, Y3
+	VSUBPD         Y3, Y6, Y3
+	VADDPD         Y3, Y9, Y3
+	VADDPD         Y3, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y3, Y2
+	VCMPPD         $0x16, 5248(DI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y4, Y4
+	VCMPPD         $0x11, 5376(DI), Y1, Y3
+	VBLENDVPD      Y3, 5504(DI), Y4, Y4
+	VCMPPD         $0x00, 5376(DI), Y1, Y1
+	VBLENDVPD      Y1, 1664(DI), Y4, Y4
+	VMOVUPD        5376(DI), Y1
+	VSUBPD         Y4, Y4, Y3
+	VCMPPD         $0x00, 5376(DI), Y3, Y3
+	VBLENDVPD      Y3, Y2, Y1, Y1
+	VMASKMOVPD     Y4, Y0, (CX)(R8*8)
+	VMASKMOVPD     Y1, Y0, (DX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func powLogAVX2(p []float64, q []float64, x []float64, y []float64) (done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·powLogAVX2(SB), NOSPLIT, $0-104
@@ -6456,9 +6640,10 @@ DATA entries<>+128(SB)/8, $·atanhAVX2(SB)
 DATA entries<>+136(SB)/8, $·log1pTwinAVX2(SB)
 DATA entries<>+144(SB)/8, $·tanhSech2AVX2(SB)
 DATA entries<>+152(SB)/8, $·sigmoidTwinAVX2(SB)
-DATA entries<>+160(SB)/8, $·powLogAVX2(SB)
-DATA entries<>+168(SB)/8, $·powExpAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $176
+DATA entries<>+160(SB)/8, $·logTwinAVX2(SB)
+DATA entries<>+168(SB)/8, $·powLogAVX2(SB)
+DATA entries<>+176(SB)/8, $·powExpAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $184
 
 // func expAVX2Entries() *uintptr
 TEXT ·expAVX2Entries(SB), NOSPLIT, $0-8

@@ -144,6 +144,13 @@ func tanhSech2AVX512(y []float64, d []float64, x []float64)
 //go:noescape
 func sigmoidTwinAVX512(y []float64, d []float64, x []float64)
 
+// logTwinAVX512 is
+//
+//	for i, x := range x[:len(y)] { y[i], rest[i] = logTwinOf(x) }
+//
+//go:noescape
+func logTwinAVX512(y []float64, rest []float64, x []float64)
+
 // powAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }
@@ -178,5 +185,6 @@ var expAVX512Kernels = []any{
 	log1pTwinAVX512,
 	tanhSech2AVX512,
 	sigmoidTwinAVX512,
+	logTwinAVX512,
 	powAVX512,
 }

@@ -144,6 +144,13 @@ func tanhSech2NEON(y, d, x []float64)
 //go:noescape
 func sigmoidTwinNEON(y, d, x []float64)
 
+// logTwinNEON is
+//
+//	for i, x := range x[:len(y)] { y[i], rest[i] = logTwinOf(x) }
+//
+//go:noescape
+func logTwinNEON(y, rest, x []float64)
+
 // powNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }

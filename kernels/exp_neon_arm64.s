@@ -7228,6 +7228,408 @@ end:
 short:
 	B ·short(SB)
 
+// func logTwinNEON(y, rest, x []float64)
+TEXT ·logTwinNEON(SB), NOSPLIT, $0-72
+	MOVD y_len+8(FP), R6
+	MOVD rest_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_base+0(FP), R0
+	MOVD rest_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD $constants<>+0(SB), R7
+	MOVD $logRecip_logHi_logLo<>+0(SB), R26
+	MOVD $logRecip_logHi_logLo<>+16(SB), R25
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	FMOVQ 352(R7), F4 // 0x10000000000000
+	WORD $0x6ee0e485 // fcmgt v5, v4, v0
+	WORD $0x6ee1e486 // fcmgt v6, v4, v1
+	WORD $0x6ee2e487 // fcmgt v7, v4, v2
+	WORD $0x6ee3e484 // fcmgt v4, v4, v3
+	FMOVQ 368(R7), F8 // 1.8014398509481984e+16
+	WORD $0x6e68dc09 // fmul v9, v0, v8
+	WORD $0x6e68dc2a // fmul v10, v1, v8
+	WORD $0x6e68dc4b // fmul v11, v2, v8
+	WORD $0x6e68dc68 // fmul v8, v3, v8
+	WORD $0x6ee51c09 // bif v9, v0, v5
+	WORD $0x6ee61c2a // bif v10, v1, v6
+	WORD $0x6ee71c4b // bif v11, v2, v7
+	WORD $0x6ee41c68 // bif v8, v3, v4
+	FMOVQ 384(R7), F12 // 4.503599627371573e+15
+	FMOVQ 400(R7), F13 // 4.503599627371519e+15
+	WORD $0x6e6d1d85 // bsl v5, v12, v13
+	WORD $0x6e6d1d86 // bsl v6, v12, v13
+	WORD $0x6e6d1d87 // bsl v7, v12, v13
+	WORD $0x6e6d1d84 // bsl v4, v12, v13
+	FMOVQ 416(R7), F12 // 0x8000000000000
+	WORD $0x4eec852d // add v13, v9, v12
+	WORD $0x4eec854e // add v14, v10, v12
+	WORD $0x4eec856f // add v15, v11, v12
+	WORD $0x4eec850c // add v12, v8, v12
+	WORD $0x6f4c05b0 // ushr v16, v13, 52
+	WORD $0x6f4c05d1 // ushr v17, v14, 52
+	WORD $0x6f4c05f2 // ushr v18, v15, 52
+	WORD $0x6f4c0593 // ushr v19, v12, 52
+	FMOVQ 432(R7), F20 // 4.503599627370496e+15
+	WORD $0x4eb41e10 // orr v16, v16, v20
+	WORD $0x4eb41e31 // orr v17, v17, v20
+	WORD $0x4eb41e52 // orr v18, v18, v20
+	WORD $0x4eb41e73 // orr v19, v19, v20
+	WORD $0x4ee5d605 // fsub v5, v16, v5
+	WORD $0x4ee6d626 // fsub v6, v17, v6
+	WORD $0x4ee7d647 // fsub v7, v18, v7
+	WORD $0x4ee4d664 // fsub v4, v19, v4
+	FMOVQ 208(R7), F16 // 0xfff0000000000000
+	WORD $0x4e301dad // and v13, v13, v16
+	WORD $0x4e301dce // and v14, v14, v16
+	WORD $0x4e301def // and v15, v15, v16
+	WORD $0x4e301d8c // and v12, v12, v16
+	WORD $0x6eed8529 // sub v9, v9, v13
+	WORD $0x6eee854a // sub v10, v10, v14
+	WORD $0x6eef856b // sub v11, v11, v15
+	WORD $0x6eec8508 // sub v8, v8, v12
+	FMOVQ 224(R7), F12 // 1
+	WORD $0x4eec8529 // add v9, v9, v12
+	WORD $0x4eec854a // add v10, v10, v12
+	WORD $0x4eec856b // add v11, v11, v12
+	WORD $0x4eec8508 // add v8, v8, v12
+	WORD $0x6f50052c // ushr v12, v9, 48
+	WORD $0x6f50054d // ushr v13, v10, 48
+	WORD $0x6f50056e // ushr v14, v11, 48
+	WORD $0x6f50050f // ushr v15, v8, 48
+	FMOVD F12, R8
+	FMOVD F13, R9
+	FMOVD F14, R10
+	FMOVD F15, R11
+	UBFIZ $5, R8, $4, R8
+	UBFIZ $5, R9, $4, R9
+	UBFIZ $5, R10, $4, R10
+	UBFIZ $5, R11, $4, R11
+	VMOV V12.D[1], R12
+	VMOV V13.D[1], R13
+	VMOV V14.D[1], R14
+	VMOV V15.D[1], R15
+	UBFIZ $5, R12, $4, R12
+	UBFIZ $5, R13, $4, R13
+	UBFIZ $5, R14, $4, R14
+	UBFIZ $5, R15, $4, R15
+	WORD $0x3ce86b4c // ldr q12, [x26, x8]
+	WORD $0x3ce96b4d // ldr q13, [x26, x9]
+	WORD $0x3cea6b4e // ldr q14, [x26, x10]
+	WORD $0x3ceb6b4f // ldr q15, [x26, x11]
+	WORD $0x3cec6b51 // ldr q17, [x26, x12]
+	WORD $0x3ced6b52 // ldr q18, [x26, x13]
+	WORD $0x3cee6b53 // ldr q19, [x26, x14]
+	WORD $0x3cef6b54 // ldr q20, [x26, x15]
+	WORD $0x4ed13995 // zip1 v21, v12, v17
+	WORD $0x4ed239b6 // zip1 v22, v13, v18
+	WORD $0x4ed339d7 // zip1 v23, v14, v19
+	WORD $0x4ed439f8 // zip1 v24, v15, v20
+	WORD $0x4ed1798c // zip2 v12, v12, v17
+	WORD $0x4ed279ad // zip2 v13, v13, v18
+	WORD $0x4ed379ce // zip2 v14, v14, v19
+	WORD $0x4ed479ef // zip2 v15, v15, v20
+	FMOVQ 448(R7), F17 // -1
+	WORD $0x4e69ceb1 // fmla v17, v21, v9
+	FMOVQ 448(R7), F9 // -1
+	WORD $0x4e6acec9 // fmla v9, v22, v10
+	FMOVQ 448(R7), F10 // -1
+	WORD $0x4e6bceea // fmla v10, v23, v11
+	FMOVQ 448(R7), F11 // -1
+	WORD $0x4e68cf0b // fmla v11, v24, v8
+	WORD $0x6e71de28 // fmul v8, v17, v17
+	WORD $0x6e69dd32 // fmul v18, v9, v9
+	WORD $0x6e6add53 // fmul v19, v10, v10
+	WORD $0x6e6bdd74 // fmul v20, v11, v11
+	FMOVQ 464(R7), F21 // 0.08139646328335105
+	FMOVQ 480(R7), F22 // 0.11114036026334269
+	WORD $0x4e68ceb6 // fmla v22, v21, v8
+	FMOVQ 480(R7), F23 // 0.11114036026334269
+	WORD $0x4e72ceb7 // fmla v23, v21, v18
+	FMOVQ 480(R7), F24 // 0.11114036026334269
+	WORD $0x4e73ceb8 // fmla v24, v21, v19
+	FMOVQ 480(R7), F25 // 0.11114036026334269
+	WORD $0x4e74ceb9 // fmla v25, v21, v20
+	FMOVQ 496(R7), F21 // -0.09994859311515598
+	FMOVQ 512(R7), F26 // -0.12500064827757706
+	WORD $0x4e68ceba // fmla v26, v21, v8
+	FMOVQ 512(R7), F27 // -0.12500064827757706
+	WORD $0x4e72cebb // fmla v27, v21, v18
+	FMOVQ 512(R7), F28 // -0.12500064827757706
+	WORD $0x4e73cebc // fmla v28, v21, v19
+	FMOVQ 512(R7), F29 // -0.12500064827757706
+	WORD $0x4e74cebd // fmla v29, v21, v20
+	FMOVQ 528(R7), F21 // 0.1428571125071102
+	WORD $0x4e68ced5 // fmla v21, v22, v8
+	FMOVQ 528(R7), F22 // 0.1428571125071102
+	WORD $0x4e72cef6 // fmla v22, v23, v18
+	FMOVQ 528(R7), F23 // 0.1428571125071102
+	WORD $0x4e73cf17 // fmla v23, v24, v19
+	FMOVQ 528(R7), F24 // 0.1428571125071102
+	WORD $0x4e74cf38 // fmla v24, v25, v20
+	FMOVQ 544(R7), F25 // -0.16666666591618637
+	WORD $0x4e68cf59 // fmla v25, v26, v8
+	FMOVQ 544(R7), F26 // -0.16666666591618637
+	WORD $0x4e72cf7a // fmla v26, v27, v18
+	FMOVQ 544(R7), F27 // -0.16666666591618637
+	WORD $0x4e73cf9b // fmla v27, v28, v19
+	FMOVQ 544(R7), F28 // -0.16666666591618637
+	WORD $0x4e74cfbc // fmla v28, v29, v20
+	FMOVQ 560(R7), F29 // 0.20000000001236642
+	WORD $0x4e68cebd // fmla v29, v21, v8
+	FMOVQ 560(R7), F21 // 0.20000000001236642
+	WORD $0x4e72ced5 // fmla v21, v22, v18
+	FMOVQ 560(R7), F22 // 0.20000000001236642
+	WORD $0x4e73cef6 // fmla v22, v23, v19
+	FMOVQ 560(R7), F23 // 0.20000000001236642
+	WORD $0x4e74cf17 // fmla v23, v24, v20
+	FMOVQ 576(R7), F24 // -0.2500000000002436
+	WORD $0x4e68cf38 // fmla v24, v25, v8
+	FMOVQ 576(R7), F25 // -0.2500000000002436
+	WORD $0x4e72cf59 // fmla v25, v26, v18
+	FMOVQ 576(R7), F26 // -0.2500000000002436
+	WORD $0x4e73cf7a // fmla v26, v27, v19
+	FMOVQ 576(R7), F27 // -0.2500000000002436
+	WORD $0x4e74cf9b // fmla v27, v28, v20
+	FMOVQ 592(R7), F28 // 0.3333333333333318
+	WORD $0x4e68cfbc // fmla v28, v29, v8
+	FMOVQ 592(R7), F29 // 0.3333333333333318
+	WORD $0x4e72cebd // fmla v29, v21, v18
+	FMOVQ 592(R7), F21 // 0.3333333333333318
+	WORD $0x4e73ced5 // fmla v21, v22, v19
+	FMOVQ 592(R7), F22 // 0.3333333333333318
+	WORD $0x4e74cef6 // fmla v22, v23, v20
+	FMOVQ 608(R7), F23 // -0.5
+	WORD $0x4e68cf17 // fmla v23, v24, v8
+	FMOVQ 608(R7), F24 // -0.5
+	WORD $0x4e72cf38 // fmla v24, v25, v18
+	FMOVQ 608(R7), F25 // -0.5
+	WORD $0x4e73cf59 // fmla v25, v26, v19
+	FMOVQ 608(R7), F26 // -0.5
+	WORD $0x4e74cf7a // fmla v26, v27, v20
+	WORD $0x4e71cf97 // fmla v23, v28, v17
+	WORD $0x4e69cfb8 // fmla v24, v29, v9
+	WORD $0x4e6aceb9 // fmla v25, v21, v10
+	WORD $0x4e6bceda // fmla v26, v22, v11
+	WORD $0x3ce86b35 // ldr q21, [x25, x8]
+	WORD $0x3ce96b36 // ldr q22, [x25, x9]
+	WORD $0x3cea6b3b // ldr q27, [x25, x10]
+	WORD $0x3ceb6b3c // ldr q28, [x25, x11]
+	WORD $0x3cec6b3d // ldr q29, [x25, x12]
+	WORD $0x3ced6b3e // ldr q30, [x25, x13]
+	WORD $0x3cee6b3f // ldr q31, [x25, x14]
+	WORD $0x3cef6b30 // ldr q16, [x25, x15]
+	WORD $0x4edd3ab5 // zip1 v21, v21, v29
+	WORD $0x4ede3ad6 // zip1 v22, v22, v30
+	WORD $0x4edf3b7b // zip1 v27, v27, v31
+	WORD $0x4ed03b90 // zip1 v16, v28, v16
+	FMOVQ 624(R7), F28 // -1.7239444525614835e-13
+	WORD $0x4e7cccb5 // fmla v21, v5, v28
+	WORD $0x4e7cccd6 // fmla v22, v6, v28
+	WORD $0x4e7cccfb // fmla v27, v7, v28
+	WORD $0x4e7ccc90 // fmla v16, v4, v28
+	WORD $0x4e77cd15 // fmla v21, v8, v23
+	WORD $0x4e78ce56 // fmla v22, v18, v24
+	WORD $0x4e79ce7b // fmla v27, v19, v25
+	WORD $0x4e7ace90 // fmla v16, v20, v26
+	FMOVQ 640(R7), F8 // 0.6931471805601177
+	WORD $0x4e68ccac // fmla v12, v5, v8
+	WORD $0x4e68cccd // fmla v13, v6, v8
+	WORD $0x4e68ccee // fmla v14, v7, v8
+	WORD $0x4e68cc8f // fmla v15, v4, v8
+	WORD $0x4e71d584 // fadd v4, v12, v17
+	WORD $0x4e69d5a5 // fadd v5, v13, v9
+	WORD $0x4e6ad5c6 // fadd v6, v14, v10
+	WORD $0x4e6bd5e7 // fadd v7, v15, v11
+	WORD $0x4eecd488 // fsub v8, v4, v12
+	WORD $0x4eedd4ac // fsub v12, v5, v13
+	WORD $0x4eeed4cd // fsub v13, v6, v14
+	WORD $0x4eefd4ee // fsub v14, v7, v15
+	WORD $0x4ee8d628 // fsub v8, v17, v8
+	WORD $0x4eecd529 // fsub v9, v9, v12
+	WORD $0x4eedd54a // fsub v10, v10, v13
+	WORD $0x4eeed56b // fsub v11, v11, v14
+	WORD $0x4e68d6a8 // fadd v8, v21, v8
+	WORD $0x4e69d6c9 // fadd v9, v22, v9
+	WORD $0x4e6ad76a // fadd v10, v27, v10
+	WORD $0x4e6bd60b // fadd v11, v16, v11
+	WORD $0x4e68d48c // fadd v12, v4, v8
+	WORD $0x4e69d4ad // fadd v13, v5, v9
+	WORD $0x4e6ad4ce // fadd v14, v6, v10
+	WORD $0x4e6bd4ef // fadd v15, v7, v11
+	WORD $0x4ee4d584 // fsub v4, v12, v4
+	WORD $0x4ee5d5a5 // fsub v5, v13, v5
+	WORD $0x4ee6d5c6 // fsub v6, v14, v6
+	WORD $0x4ee7d5e7 // fsub v7, v15, v7
+	WORD $0x4ee4d504 // fsub v4, v8, v4
+	WORD $0x4ee5d525 // fsub v5, v9, v5
+	WORD $0x4ee6d546 // fsub v6, v10, v6
+	WORD $0x4ee7d567 // fsub v7, v11, v7
+	FMOVQ 656(R7), F8 // 0x7fefffffffffffff
+	WORD $0x6e60e509 // fcmge v9, v8, v0
+	WORD $0x6e61e50a // fcmge v10, v8, v1
+	WORD $0x6e62e50b // fcmge v11, v8, v2
+	WORD $0x6e63e508 // fcmge v8, v8, v3
+	WORD $0x6e601d89 // bsl v9, v12, v0
+	WORD $0x6e611daa // bsl v10, v13, v1
+	WORD $0x6e621dcb // bsl v11, v14, v2
+	WORD $0x6e631de8 // bsl v8, v15, v3
+	FMOVQ 672(R7), F12 // 0x0
+	WORD $0x6ee0e58d // fcmgt v13, v12, v0
+	WORD $0x6ee1e58e // fcmgt v14, v12, v1
+	WORD $0x6ee2e58f // fcmgt v15, v12, v2
+	WORD $0x6ee3e590 // fcmgt v16, v12, v3
+	FMOVQ 688(R7), F17 // 0x7ff8000000000000
+	WORD $0x6e691e2d // bsl v13, v17, v9
+	WORD $0x6e6a1e2e // bsl v14, v17, v10
+	WORD $0x6e6b1e2f // bsl v15, v17, v11
+	WORD $0x6e681e30 // bsl v16, v17, v8
+	WORD $0x4e6ce400 // fcmeq v0, v0, v12
+	WORD $0x4e6ce421 // fcmeq v1, v1, v12
+	WORD $0x4e6ce442 // fcmeq v2, v2, v12
+	WORD $0x4e6ce463 // fcmeq v3, v3, v12
+	FMOVQ 208(R7), F8 // 0xfff0000000000000
+	WORD $0x6e6d1d00 // bsl v0, v8, v13
+	WORD $0x6e6e1d01 // bsl v1, v8, v14
+	WORD $0x6e6f1d02 // bsl v2, v8, v15
+	WORD $0x6e701d03 // bsl v3, v8, v16
+	WORD $0x4ee0d408 // fsub v8, v0, v0
+	WORD $0x4ee1d429 // fsub v9, v1, v1
+	WORD $0x4ee2d44a // fsub v10, v2, v2
+	WORD $0x4ee3d46b // fsub v11, v3, v3
+	WORD $0x4e6ce508 // fcmeq v8, v8, v12
+	WORD $0x4e6ce529 // fcmeq v9, v9, v12
+	WORD $0x4e6ce54a // fcmeq v10, v10, v12
+	WORD $0x4e6ce56b // fcmeq v11, v11, v12
+	WORD $0x6e6c1c88 // bsl v8, v4, v12
+	WORD $0x6e6c1ca9 // bsl v9, v5, v12
+	WORD $0x6e6c1cca // bsl v10, v6, v12
+	WORD $0x6e6c1ceb // bsl v11, v7, v12
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F10, F11), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R2), F0
+	B compute
+number:
+	FMOVD (R2), F0
+compute:
+	FMOVQ 352(R7), F1 // 0x10000000000000
+	WORD $0x6ee0e421 // fcmgt v1, v1, v0
+	FMOVQ 368(R7), F2 // 1.8014398509481984e+16
+	WORD $0x6e62dc02 // fmul v2, v0, v2
+	WORD $0x6ee11c02 // bif v2, v0, v1
+	FMOVQ 384(R7), F3 // 4.503599627371573e+15
+	FMOVQ 400(R7), F4 // 4.503599627371519e+15
+	WORD $0x6e641c61 // bsl v1, v3, v4
+	FMOVQ 416(R7), F3 // 0x8000000000000
+	WORD $0x4ee38443 // add v3, v2, v3
+	WORD $0x6f4c0464 // ushr v4, v3, 52
+	FMOVQ 432(R7), F5 // 4.503599627370496e+15
+	WORD $0x4ea51c84 // orr v4, v4, v5
+	WORD $0x4ee1d481 // fsub v1, v4, v1
+	FMOVQ 208(R7), F4 // 0xfff0000000000000
+	WORD $0x4e241c63 // and v3, v3, v4
+	WORD $0x6ee38442 // sub v2, v2, v3
+	FMOVQ 224(R7), F3 // 1
+	WORD $0x4ee38442 // add v2, v2, v3
+	WORD $0x6f500443 // ushr v3, v2, 48
+	FMOVD F3, R8
+	UBFIZ $5, R8, $4, R8
+	VMOV V3.D[1], R9
+	UBFIZ $5, R9, $4, R9
+	WORD $0x3ce86b43 // ldr q3, [x26, x8]
+	WORD $0x3ce96b45 // ldr q5, [x26, x9]
+	WORD $0x4ec53866 // zip1 v6, v3, v5
+	WORD $0x4ec57863 // zip2 v3, v3, v5
+	FMOVQ 448(R7), F5 // -1
+	WORD $0x4e62ccc5 // fmla v5, v6, v2
+	WORD $0x6e65dca2 // fmul v2, v5, v5
+	FMOVQ 464(R7), F6 // 0.08139646328335105
+	FMOVQ 480(R7), F7 // 0.11114036026334269
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	FMOVQ 496(R7), F6 // -0.09994859311515598
+	FMOVQ 512(R7), F8 // -0.12500064827757706
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	FMOVQ 528(R7), F6 // 0.1428571125071102
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 544(R7), F7 // -0.16666666591618637
+	WORD $0x4e62cd07 // fmla v7, v8, v2
+	FMOVQ 560(R7), F8 // 0.20000000001236642
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	FMOVQ 576(R7), F6 // -0.2500000000002436
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 592(R7), F7 // 0.3333333333333318
+	WORD $0x4e62cd07 // fmla v7, v8, v2
+	FMOVQ 608(R7), F8 // -0.5
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x3ce86b26 // ldr q6, [x25, x8]
+	WORD $0x3ce96b27 // ldr q7, [x25, x9]
+	WORD $0x4ec738c6 // zip1 v6, v6, v7
+	FMOVQ 624(R7), F7 // -1.7239444525614835e-13
+	WORD $0x4e67cc26 // fmla v6, v1, v7
+	WORD $0x4e68cc46 // fmla v6, v2, v8
+	FMOVQ 640(R7), F2 // 0.6931471805601177
+	WORD $0x4e62cc23 // fmla v3, v1, v2
+	WORD $0x4e65d461 // fadd v1, v3, v5
+	WORD $0x4ee3d422 // fsub v2, v1, v3
+	WORD $0x4ee2d4a2 // fsub v2, v5, v2
+	WORD $0x4e62d4c2 // fadd v2, v6, v2
+	WORD $0x4e62d423 // fadd v3, v1, v2
+	WORD $0x4ee1d461 // fsub v1, v3, v1
+	WORD $0x4ee1d441 // fsub v1, v2, v1
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
+	WORD $0x6e60e442 // fcmge v2, v2, v0
+	WORD $0x6e601c62 // bsl v2, v3, v0
+	FMOVQ 672(R7), F3 // 0x0
+	WORD $0x6ee0e465 // fcmgt v5, v3, v0
+	FMOVQ 688(R7), F6 // 0x7ff8000000000000
+	WORD $0x6e621cc5 // bsl v5, v6, v2
+	WORD $0x4e63e400 // fcmeq v0, v0, v3
+	WORD $0x6e651c80 // bsl v0, v4, v5
+	WORD $0x4ee0d402 // fsub v2, v0, v0
+	WORD $0x4e63e442 // fcmeq v2, v2, v3
+	WORD $0x6e631c22 // bsl v2, v1, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	FMOVQ F2, (R1)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	FMOVD F2, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func powNEON(dst, x, y []float64) (done int)
 TEXT ·powNEON(SB), NOSPLIT, $0-80
 	MOVD dst_len+8(FP), R6

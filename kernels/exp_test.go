@@ -232,6 +232,7 @@ var expTwins = []struct {
 	y, d   func(float64) float64
 }{
 	{"log1ptwin", &Log1pTwin, Log1pOf, Log1pSlopeOf},
+	{"logtwin", &logTwin, LogOf, func(x float64) float64 { _, rest := logTwinOf(x); return rest }},
 	{"tanhsech2", &TanhSech2, TanhOf, Sech2Of},
 	{"sigmoidtwin", &SigmoidTwin, SigmoidOf, SigmoidSlopeOf},
 }

@@ -66,6 +66,24 @@ func LogOf(x float64) float64 {
 	return h + l
 }
 
+// logTwin is Log, and what its rounding took off, 0 where that is not finite.
+var logTwin = func(y, rest, x []float64) {
+	rest = rest[:len(y)]
+	for i, x := range x[:len(y)] {
+		y[i], rest[i] = logTwinOf(x)
+	}
+}
+
+// logTwinOf is logTwin of one number.
+func logTwinOf(x float64) (y, rest float64) {
+	if !logOrdinary(x) {
+		return logSpecial(x), 0
+	}
+	h, l := logPair(x, 0, 0)
+	y = h + l
+	return y, l - (y - h)
+}
+
 // A logBase is what a logarithm of another base needs: log(e) and log(2) in
 // that base, and the tables.
 type logBase struct {

@@ -84,6 +84,27 @@ func atan2AVX2(dst []float64, y []float64, x []float64) (done int)
 //go:noescape
 func erfAVX2(dst []float64, x []float64)
 
+// erfinvByAVX2 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func erfinvByAVX2(dst []float64, a []float64, log []float64, more []float64)
+
+// quantileByAVX2 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = quantileByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func quantileByAVX2(dst []float64, a []float64, log []float64, more []float64)
+
+// erfinvSlopeByAVX2 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvSlopeByOf(a, log[i], s[i]) }
+//
+//go:noescape
+func erfinvSlopeByAVX2(dst []float64, a []float64, log []float64, s []float64)
+
 // erfcAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -155,6 +176,9 @@ var trigAVX2Kernels = []any{
 	atanAVX2,
 	atan2AVX2,
 	erfAVX2,
+	erfinvByAVX2,
+	quantileByAVX2,
+	erfinvSlopeByAVX2,
 	erfcAVX2,
 	normCdfAVX2,
 	gaussAVX2,

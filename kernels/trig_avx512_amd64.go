@@ -84,6 +84,27 @@ func atan2AVX512(dst []float64, y []float64, x []float64) (done int)
 //go:noescape
 func erfAVX512(dst []float64, x []float64)
 
+// erfinvByAVX512 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func erfinvByAVX512(dst []float64, a []float64, log []float64, more []float64)
+
+// quantileByAVX512 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = quantileByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func quantileByAVX512(dst []float64, a []float64, log []float64, more []float64)
+
+// erfinvSlopeByAVX512 is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvSlopeByOf(a, log[i], s[i]) }
+//
+//go:noescape
+func erfinvSlopeByAVX512(dst []float64, a []float64, log []float64, s []float64)
+
 // erfcAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -155,6 +176,9 @@ var trigAVX512Kernels = []any{
 	atanAVX512,
 	atan2AVX512,
 	erfAVX512,
+	erfinvByAVX512,
+	quantileByAVX512,
+	erfinvSlopeByAVX512,
 	erfcAVX512,
 	normCdfAVX512,
 	gaussAVX512,

@@ -3923,6 +3923,3537 @@ DATA erfRows2<>+112(SB)/8, $0x3d46f816919d4f54
 DATA erfRows2<>+120(SB)/8, $0x3ce5d8b29ecfca8a
 GLOBL erfRows2<>(SB), RODATA|NOPTR, $128
 
+// func erfinvByAVX512(dst []float64, a []float64, log []float64, more []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·erfinvByAVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_len+8(FP), AX
+	CMPQ a_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ more_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ more_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VMOVUPD      64(DX)(DI*8), Z3
+	VMOVUPD      64(BX)(DI*8), Z4
+	VMOVUPD      64(SI)(DI*8), Z5
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VXORPD       w8000000000000000<>+0(SB), Z4, Z4
+	VSQRTPD      Z1, Z6
+	VSQRTPD      Z4, Z7
+	VPSRLQ       $0x33, Z6, Z8
+	VPSRLQ       $0x33, Z7, Z9
+	VMOVUPD      erfinvFar0<>+0(SB), Z10
+	VMOVUPD      erfinvFar0<>+64(SB), Z11
+	VMOVUPD      Z8, Z12
+	VPERMI2PD    Z11, Z10, Z12
+	VMOVUPD      Z9, Z13
+	VPERMI2PD    Z11, Z10, Z13
+	VSUBPD       Z12, Z6, Z10
+	VSUBPD       Z13, Z7, Z11
+	VMOVUPD      erfinvFar1<>+0(SB), Z12
+	VMOVUPD      erfinvFar1<>+64(SB), Z13
+	VMOVUPD      Z8, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	VMOVUPD      Z9, Z15
+	VPERMI2PD    Z13, Z12, Z15
+	VMOVUPD      erfinvFar2<>+0(SB), Z12
+	VMOVUPD      erfinvFar2<>+64(SB), Z13
+	VMOVUPD      Z8, Z16
+	VPERMI2PD    Z13, Z12, Z16
+	VMOVUPD      Z9, Z17
+	VPERMI2PD    Z13, Z12, Z17
+	VMOVUPD      Z10, Z12
+	VFMADD213PD  Z14, Z16, Z12
+	VSUBPD       Z12, Z14, Z13
+	VFMADD213PD  Z13, Z10, Z16
+	VMOVUPD      Z11, Z13
+	VFMADD213PD  Z15, Z17, Z13
+	VSUBPD       Z13, Z15, Z14
+	VFMADD213PD  Z14, Z11, Z17
+	VMOVUPD      erfinvFar3<>+0(SB), Z14
+	VMOVUPD      erfinvFar3<>+64(SB), Z15
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z15, Z14, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z15, Z14, Z19
+	VMOVUPD      erfinvFar4<>+0(SB), Z14
+	VMOVUPD      erfinvFar4<>+64(SB), Z15
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z15, Z14, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z15, Z14, Z21
+	VFMADD231PD  Z20, Z10, Z18
+	VFNMADD231PD Z6, Z6, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z18, Z1, Z16
+	VFMADD231PD  Z21, Z11, Z19
+	VFNMADD231PD Z7, Z7, Z4
+	VSUBPD       Z5, Z4, Z1
+	VFMADD231PD  Z19, Z1, Z17
+	VMULPD       Z10, Z10, Z1
+	VMULPD       Z11, Z11, Z2
+	VMOVUPD      erfinvFar19<>+0(SB), Z4
+	VMOVUPD      erfinvFar19<>+64(SB), Z5
+	VMOVUPD      Z8, Z14
+	VPERMI2PD    Z5, Z4, Z14
+	VMOVUPD      Z9, Z15
+	VPERMI2PD    Z5, Z4, Z15
+	VMOVUPD      erfinvFar18<>+0(SB), Z4
+	VMOVUPD      erfinvFar18<>+64(SB), Z5
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z5, Z4, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z5, Z4, Z19
+	VMOVUPD      erfinvFar17<>+0(SB), Z4
+	VMOVUPD      erfinvFar17<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar16<>+0(SB), Z4
+	VMOVUPD      erfinvFar16<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar15<>+0(SB), Z4
+	VMOVUPD      erfinvFar15<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar14<>+0(SB), Z4
+	VMOVUPD      erfinvFar14<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar13<>+0(SB), Z4
+	VMOVUPD      erfinvFar13<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar12<>+0(SB), Z4
+	VMOVUPD      erfinvFar12<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar11<>+0(SB), Z4
+	VMOVUPD      erfinvFar11<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar10<>+0(SB), Z4
+	VMOVUPD      erfinvFar10<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar9<>+0(SB), Z4
+	VMOVUPD      erfinvFar9<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar8<>+0(SB), Z4
+	VMOVUPD      erfinvFar8<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar7<>+0(SB), Z4
+	VMOVUPD      erfinvFar7<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      erfinvFar6<>+0(SB), Z4
+	VMOVUPD      erfinvFar6<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      erfinvFar5<>+0(SB), Z4
+	VMOVUPD      erfinvFar5<>+64(SB), Z5
+	VMOVUPD      Z8, Z8
+	VPERMI2PD    Z5, Z4, Z8
+	VMOVUPD      Z9, Z9
+	VPERMI2PD    Z5, Z4, Z9
+	VFMADD213PD  Z8, Z1, Z14
+	VFMADD213PD  Z9, Z2, Z15
+	VFMADD213PD  Z14, Z10, Z18
+	VFMADD213PD  Z15, Z11, Z19
+	VFMADD231PD  Z18, Z1, Z16
+	VADDPD       Z16, Z12, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z6, K1
+	VMOVUPD      Z6, K1, Z1
+	VMULPD       Z0, Z0, Z4
+	VMULPD       Z4, Z4, Z5
+	VMOVUPD      w3fc0679b07300f51<>+0(SB), Z6
+	VMOVUPD      wbfbea6237cc3aa18<>+0(SB), Z8
+	VMOVUPD      w3fbafa74f2dc8481<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      wbf8c1ad36abd64c9<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fa059b42a1ddae4<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3f97c6c51a9639ee<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3f9ce93b78aa50c9<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fa03628204122e4<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fa2abe9905e3a63<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fa5eeae782a6460<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3faa7c85e7b3cfcd<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb0a1318968ccb3<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fb62847c47f3212<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fc053c2c0ab907c<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fcdb29fb2fee5e5<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      wbc861ae260b5d173<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VFMADD213PD  Z8, Z4, Z6
+	VMOVUPD      w3fec5bf891b4ef6b<>+0(SB), Z4
+	VMULPD       Z0, Z6, Z5
+	VFMADD213PD  Z5, Z0, Z4
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z5
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z5, K1
+	VMOVUPD      Z4, K1, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VFMADD231PD  Z19, Z2, Z17
+	VADDPD       Z17, Z13, Z0
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z7, K1
+	VMOVUPD      Z7, K1, Z0
+	VMULPD       Z3, Z3, Z2
+	VMULPD       Z2, Z2, Z4
+	VMOVUPD      w3fc0679b07300f51<>+0(SB), Z5
+	VMOVUPD      wbfbea6237cc3aa18<>+0(SB), Z6
+	VMOVUPD      w3fbafa74f2dc8481<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbf8c1ad36abd64c9<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fa059b42a1ddae4<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3f97c6c51a9639ee<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3f9ce93b78aa50c9<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fa03628204122e4<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fa2abe9905e3a63<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fa5eeae782a6460<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3faa7c85e7b3cfcd<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fb0a1318968ccb3<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fb62847c47f3212<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fc053c2c0ab907c<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fcdb29fb2fee5e5<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbc861ae260b5d173<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VFMADD213PD  Z6, Z2, Z5
+	VMOVUPD      w3fec5bf891b4ef6b<>+0(SB), Z2
+	VMULPD       Z3, Z5, Z4
+	VFMADD213PD  Z4, Z3, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z3, Z4
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z4, K1
+	VMOVUPD      Z2, K1, Z0
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z3, Z0
+	VMOVUPD      Z1, (CX)(DI*8)
+	VMOVUPD      Z0, 64(CX)(DI*8)
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      erfinvFar0<>+0(SB), Z5
+	VMOVUPD      erfinvFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      erfinvFar1<>+0(SB), Z6
+	VMOVUPD      erfinvFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      erfinvFar2<>+0(SB), Z6
+	VMOVUPD      erfinvFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      erfinvFar3<>+0(SB), Z7
+	VMOVUPD      erfinvFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvFar4<>+0(SB), Z7
+	VMOVUPD      erfinvFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      erfinvFar19<>+0(SB), Z2
+	VMOVUPD      erfinvFar19<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z2, Z8
+	VMOVUPD      erfinvFar18<>+0(SB), Z2
+	VMOVUPD      erfinvFar18<>+64(SB), Z7
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z7, Z2, Z10
+	VMOVUPD      erfinvFar17<>+0(SB), Z2
+	VMOVUPD      erfinvFar17<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar16<>+0(SB), Z2
+	VMOVUPD      erfinvFar16<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar15<>+0(SB), Z2
+	VMOVUPD      erfinvFar15<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar14<>+0(SB), Z2
+	VMOVUPD      erfinvFar14<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar13<>+0(SB), Z2
+	VMOVUPD      erfinvFar13<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar12<>+0(SB), Z2
+	VMOVUPD      erfinvFar12<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar11<>+0(SB), Z2
+	VMOVUPD      erfinvFar11<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar10<>+0(SB), Z2
+	VMOVUPD      erfinvFar10<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar9<>+0(SB), Z2
+	VMOVUPD      erfinvFar9<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar8<>+0(SB), Z2
+	VMOVUPD      erfinvFar8<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar7<>+0(SB), Z2
+	VMOVUPD      erfinvFar7<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar6<>+0(SB), Z2
+	VMOVUPD      erfinvFar6<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar5<>+0(SB), Z2
+	VMOVUPD      erfinvFar5<>+64(SB), Z7
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z7, Z2, Z4
+	VFMADD213PD  Z4, Z1, Z8
+	VFMADD213PD  Z8, Z5, Z10
+	VFMADD231PD  Z10, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K1
+	VMOVUPD      Z3, K1, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w3fc0679b07300f51<>+0(SB), Z4
+	VMOVUPD      wbfbea6237cc3aa18<>+0(SB), Z5
+	VMOVUPD      w3fbafa74f2dc8481<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbf8c1ad36abd64c9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa059b42a1ddae4<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3f97c6c51a9639ee<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3f9ce93b78aa50c9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa03628204122e4<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa2abe9905e3a63<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa5eeae782a6460<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3faa7c85e7b3cfcd<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fb0a1318968ccb3<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fb62847c47f3212<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fc053c2c0ab907c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fcdb29fb2fee5e5<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc861ae260b5d173<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VMOVUPD      w3fec5bf891b4ef6b<>+0(SB), Z2
+	VMULPD       Z0, Z4, Z3
+	VFMADD213PD  Z3, Z0, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VMOVUPD      Z2, K1, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VMOVUPD      Z1, (CX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, R8
+	BZHIQ        AX, R8, R8
+	KMOVW        R8, K1
+	VMOVUPD.Z    (DX)(DI*8), K1, Z0
+	VMOVUPD.Z    (BX)(DI*8), K1, Z1
+	VMOVUPD.Z    (SI)(DI*8), K1, Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      erfinvFar0<>+0(SB), Z5
+	VMOVUPD      erfinvFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      erfinvFar1<>+0(SB), Z6
+	VMOVUPD      erfinvFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      erfinvFar2<>+0(SB), Z6
+	VMOVUPD      erfinvFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      erfinvFar3<>+0(SB), Z7
+	VMOVUPD      erfinvFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvFar4<>+0(SB), Z7
+	VMOVUPD      erfinvFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      erfinvFar19<>+0(SB), Z2
+	VMOVUPD      erfinvFar19<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z2, Z8
+	VMOVUPD      erfinvFar18<>+0(SB), Z2
+	VMOVUPD      erfinvFar18<>+64(SB), Z7
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z7, Z2, Z10
+	VMOVUPD      erfinvFar17<>+0(SB), Z2
+	VMOVUPD      erfinvFar17<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar16<>+0(SB), Z2
+	VMOVUPD      erfinvFar16<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar15<>+0(SB), Z2
+	VMOVUPD      erfinvFar15<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar14<>+0(SB), Z2
+	VMOVUPD      erfinvFar14<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar13<>+0(SB), Z2
+	VMOVUPD      erfinvFar13<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar12<>+0(SB), Z2
+	VMOVUPD      erfinvFar12<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar11<>+0(SB), Z2
+	VMOVUPD      erfinvFar11<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar10<>+0(SB), Z2
+	VMOVUPD      erfinvFar10<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar9<>+0(SB), Z2
+	VMOVUPD      erfinvFar9<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar8<>+0(SB), Z2
+	VMOVUPD      erfinvFar8<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar7<>+0(SB), Z2
+	VMOVUPD      erfinvFar7<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      erfinvFar6<>+0(SB), Z2
+	VMOVUPD      erfinvFar6<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      erfinvFar5<>+0(SB), Z2
+	VMOVUPD      erfinvFar5<>+64(SB), Z7
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z7, Z2, Z4
+	VFMADD213PD  Z4, Z1, Z8
+	VFMADD213PD  Z8, Z5, Z10
+	VFMADD231PD  Z10, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K2
+	VMOVUPD      Z3, K2, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w3fc0679b07300f51<>+0(SB), Z4
+	VMOVUPD      wbfbea6237cc3aa18<>+0(SB), Z5
+	VMOVUPD      w3fbafa74f2dc8481<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbf8c1ad36abd64c9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa059b42a1ddae4<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3f97c6c51a9639ee<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3f9ce93b78aa50c9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa03628204122e4<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa2abe9905e3a63<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa5eeae782a6460<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3faa7c85e7b3cfcd<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fb0a1318968ccb3<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fb62847c47f3212<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fc053c2c0ab907c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fcdb29fb2fee5e5<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc861ae260b5d173<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VMOVUPD      w3fec5bf891b4ef6b<>+0(SB), Z2
+	VMULPD       Z0, Z4, Z3
+	VFMADD213PD  Z3, Z0, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K2
+	VMOVUPD      Z2, K2, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VMOVUPD      Z1, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA erfinvFar0<>+0(SB)/8, $0x40040199bb959503
+DATA erfinvFar0<>+8(SB)/8, $0x400c012f4bd3bdcf
+DATA erfinvFar0<>+16(SB)/8, $0x401400f11ae3f050
+DATA erfinvFar0<>+24(SB)/8, $0x401c0015f8aba43e
+DATA erfinvFar0<>+32(SB)/8, $0x4024001305401695
+DATA erfinvFar0<>+40(SB)/8, $0x402bff81c969ca81
+DATA erfinvFar0<>+48(SB)/8, $0x4033ffc36a3765a0
+DATA erfinvFar0<>+56(SB)/8, $0x4039bfcace1857ea
+DATA erfinvFar0<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar0<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar0<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar0<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar0<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar0<>+104(SB)/8, $0x3fed49e361faf112
+DATA erfinvFar0<>+112(SB)/8, $0x3ff401e76e6fcb98
+DATA erfinvFar0<>+120(SB)/8, $0x3ffc02910969a325
+GLOBL erfinvFar0<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar1<>+0(SB)/8, $0x40018c027f8d2e6e
+DATA erfinvFar1<>+8(SB)/8, $0x4009e11479a0164b
+DATA erfinvFar1<>+16(SB)/8, $0x40131f0e1adc5eda
+DATA erfinvFar1<>+24(SB)/8, $0x401b46a534a88f2c
+DATA erfinvFar1<>+32(SB)/8, $0x4023b62f648aa55d
+DATA erfinvFar1<>+40(SB)/8, $0x402bc4a49c42b602
+DATA erfinvFar1<>+48(SB)/8, $0x4033e8e5737a1a7b
+DATA erfinvFar1<>+56(SB)/8, $0x4039acc8408998fc
+DATA erfinvFar1<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar1<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar1<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar1<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar1<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar1<>+104(SB)/8, $0x3fe1c0cdf228014a
+DATA erfinvFar1<>+112(SB)/8, $0x3fec67818b76f0f1
+DATA erfinvFar1<>+120(SB)/8, $0x3ff681a088408b90
+GLOBL erfinvFar1<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar2<>+0(SB)/8, $0x3ff0c06a482b24c1
+DATA erfinvFar2<>+8(SB)/8, $0x3ff09572bfb6ad2d
+DATA erfinvFar2<>+16(SB)/8, $0x3ff064d2d84d0f22
+DATA erfinvFar2<>+24(SB)/8, $0x3ff040f34c196c33
+DATA erfinvFar2<>+32(SB)/8, $0x3ff026e7e7fbb2c7
+DATA erfinvFar2<>+40(SB)/8, $0x3ff017499bb4fd7b
+DATA erfinvFar2<>+48(SB)/8, $0x3ff00d34d4ee9286
+DATA erfinvFar2<>+56(SB)/8, $0x3ff008bce3b2de7c
+DATA erfinvFar2<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar2<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar2<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar2<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar2<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar2<>+104(SB)/8, $0x3fee8ee612379b3e
+DATA erfinvFar2<>+112(SB)/8, $0x3ff0533878d9e12a
+DATA erfinvFar2<>+120(SB)/8, $0x3ff0c21c5fbf5df8
+GLOBL erfinvFar2<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar3<>+0(SB)/8, $0x3fcacb51ed775f08
+DATA erfinvFar3<>+8(SB)/8, $0x3fc2f32397875623
+DATA erfinvFar3<>+16(SB)/8, $0x3fba39aecc8b1737
+DATA erfinvFar3<>+24(SB)/8, $0x3fb293509ef15c08
+DATA erfinvFar3<>+32(SB)/8, $0x3fa9d7c0df6c56c9
+DATA erfinvFar3<>+40(SB)/8, $0x3fa26414bcbd8d29
+DATA erfinvFar3<>+48(SB)/8, $0x3f99af08bbbe54eb
+DATA erfinvFar3<>+56(SB)/8, $0x3f93ed31b9f1f07b
+DATA erfinvFar3<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar3<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar3<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar3<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar3<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar3<>+104(SB)/8, $0x3fe0b18c8f49a167
+DATA erfinvFar3<>+112(SB)/8, $0x3fda1c44674729bf
+DATA erfinvFar3<>+120(SB)/8, $0x3fd3253a98de6cb9
+GLOBL erfinvFar3<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar4<>+0(SB)/8, $0xbfb5e7a95d9dcccf
+DATA erfinvFar4<>+8(SB)/8, $0xbfa66205344dd4a5
+DATA erfinvFar4<>+16(SB)/8, $0xbf9597ff2bf90997
+DATA erfinvFar4<>+24(SB)/8, $0xbf85af91f2827def
+DATA erfinvFar4<>+32(SB)/8, $0xbf74f69b0b1b35c2
+DATA erfinvFar4<>+40(SB)/8, $0xbf65347e5fe0d489
+DATA erfinvFar4<>+48(SB)/8, $0xbf54a79e1e9bb7a7
+DATA erfinvFar4<>+56(SB)/8, $0xbf48d9d149afe8a1
+DATA erfinvFar4<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar4<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar4<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar4<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar4<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar4<>+104(SB)/8, $0xbfd9bd7a7d564d94
+DATA erfinvFar4<>+112(SB)/8, $0xbfd201685cc75c03
+DATA erfinvFar4<>+120(SB)/8, $0xbfc53ccb1f9e15a2
+GLOBL erfinvFar4<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar19<>+0(SB)/8, $0xbe3b57b7837209e4
+DATA erfinvFar19<>+8(SB)/8, $0x3dc5627061584164
+DATA erfinvFar19<>+16(SB)/8, $0x3d550c5a5c59beb8
+DATA erfinvFar19<>+24(SB)/8, $0x3cd2f7fb2a485cd4
+DATA erfinvFar19<>+32(SB)/8, $0x3c4052ef8a11c553
+DATA erfinvFar19<>+40(SB)/8, $0x3b8b7c71497592dc
+DATA erfinvFar19<>+48(SB)/8, $0xbb2ce8e6fe98834b
+DATA erfinvFar19<>+56(SB)/8, $0xbad534e1f5850d73
+DATA erfinvFar19<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar19<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar19<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar19<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar19<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar19<>+104(SB)/8, $0xbf522a79cedfa988
+DATA erfinvFar19<>+112(SB)/8, $0x3f1098d3a1deada8
+DATA erfinvFar19<>+120(SB)/8, $0xbea23dde6bf6ffe5
+GLOBL erfinvFar19<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar18<>+0(SB)/8, $0x3e47f13742fd8e59
+DATA erfinvFar18<>+8(SB)/8, $0xbdea52e378d74652
+DATA erfinvFar18<>+16(SB)/8, $0xbd7be3f641a4883b
+DATA erfinvFar18<>+24(SB)/8, $0xbcfff7a0eb378088
+DATA erfinvFar18<>+32(SB)/8, $0xbc718c37db1a8b71
+DATA erfinvFar18<>+40(SB)/8, $0x3bada046d47f71cc
+DATA erfinvFar18<>+48(SB)/8, $0x3b75e47292d8a346
+DATA erfinvFar18<>+56(SB)/8, $0x3b230003e5a4ca14
+DATA erfinvFar18<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar18<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar18<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar18<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar18<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar18<>+104(SB)/8, $0x3f3b7c087412b38d
+DATA erfinvFar18<>+112(SB)/8, $0xbf19cfc2fec8293e
+DATA erfinvFar18<>+120(SB)/8, $0x3ec0133372091e6c
+GLOBL erfinvFar18<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar17<>+0(SB)/8, $0xbe2b6840e4aa7971
+DATA erfinvFar17<>+8(SB)/8, $0x3e0c94e13bdcdb87
+DATA erfinvFar17<>+16(SB)/8, $0x3d9f64c55fc6853a
+DATA erfinvFar17<>+24(SB)/8, $0x3d28319880f74e59
+DATA erfinvFar17<>+32(SB)/8, $0x3c9c218b23cef03c
+DATA erfinvFar17<>+40(SB)/8, $0xbc12ffa6516492a8
+DATA erfinvFar17<>+48(SB)/8, $0xbbbd14c20bae1566
+DATA erfinvFar17<>+56(SB)/8, $0xbb70b5baa88fa8eb
+DATA erfinvFar17<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar17<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar17<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar17<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar17<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar17<>+104(SB)/8, $0x3f53c07fd657606a
+DATA erfinvFar17<>+112(SB)/8, $0x3f1692992981a3bb
+DATA erfinvFar17<>+120(SB)/8, $0xbed406947cb7a8a4
+GLOBL erfinvFar17<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar16<>+0(SB)/8, $0xbe6bdb50d04b698d
+DATA erfinvFar16<>+8(SB)/8, $0xbe2e577c73368117
+DATA erfinvFar16<>+16(SB)/8, $0xbdc3e71699db3f9d
+DATA erfinvFar16<>+24(SB)/8, $0xbd536afea239dc6f
+DATA erfinvFar16<>+32(SB)/8, $0xbcc91a8234a0fafe
+DATA erfinvFar16<>+40(SB)/8, $0x3c5deac19ab9d459
+DATA erfinvFar16<>+48(SB)/8, $0x3c0527c44871e81d
+DATA erfinvFar16<>+56(SB)/8, $0x3bbdb7127e1039df
+DATA erfinvFar16<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar16<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar16<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar16<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar16<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar16<>+104(SB)/8, $0xbf699c2fce9e58b5
+DATA erfinvFar16<>+112(SB)/8, $0x3ee4c02364d4397b
+DATA erfinvFar16<>+120(SB)/8, $0x3ee48d9def4c55aa
+GLOBL erfinvFar16<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar15<>+0(SB)/8, $0x3e94d54a5193919b
+DATA erfinvFar15<>+8(SB)/8, $0x3e4ecf5a6b5deab9
+DATA erfinvFar15<>+16(SB)/8, $0x3de8dddc10f9f268
+DATA erfinvFar15<>+24(SB)/8, $0x3d7e31783c7c3fd9
+DATA erfinvFar15<>+32(SB)/8, $0x3cf1fb3a490454ca
+DATA erfinvFar15<>+40(SB)/8, $0xbca36a69b1bcf143
+DATA erfinvFar15<>+48(SB)/8, $0xbc4ea13cff7335d3
+DATA erfinvFar15<>+56(SB)/8, $0xbc0a5d874e31a9f3
+DATA erfinvFar15<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar15<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar15<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar15<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar15<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar15<>+104(SB)/8, $0x3f70c6fdbf41419d
+DATA erfinvFar15<>+112(SB)/8, $0xbf30f962a881db1f
+DATA erfinvFar15<>+120(SB)/8, $0xbef11d355fd868ee
+GLOBL erfinvFar15<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar14<>+0(SB)/8, $0xbeb5bc2b40aae48d
+DATA erfinvFar14<>+8(SB)/8, $0xbe6e092d7535a642
+DATA erfinvFar14<>+16(SB)/8, $0xbe0df3eacef33d94
+DATA erfinvFar14<>+24(SB)/8, $0xbda637e71ca7c945
+DATA erfinvFar14<>+32(SB)/8, $0xbcf49ac94b436a36
+DATA erfinvFar14<>+40(SB)/8, $0x3ce7108274541d99
+DATA erfinvFar14<>+48(SB)/8, $0x3c95e6785c19bd9e
+DATA erfinvFar14<>+56(SB)/8, $0x3c575bcc48d0cf18
+DATA erfinvFar14<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar14<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar14<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar14<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar14<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar14<>+104(SB)/8, $0xbf6496e3e58884e9
+DATA erfinvFar14<>+112(SB)/8, $0x3f46c76c47c6a7f7
+DATA erfinvFar14<>+120(SB)/8, $0x3ef39a1c1a398f46
+GLOBL erfinvFar14<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar13<>+0(SB)/8, $0x3ed3513fce5bfaf0
+DATA erfinvFar13<>+8(SB)/8, $0x3e8c2b5a19bf5ec3
+DATA erfinvFar13<>+16(SB)/8, $0x3e316745e93a36e0
+DATA erfinvFar13<>+24(SB)/8, $0x3dcdff937dc194fb
+DATA erfinvFar13<>+32(SB)/8, $0xbd58b744da17996d
+DATA erfinvFar13<>+40(SB)/8, $0xbd2a07157ac02c0f
+DATA erfinvFar13<>+48(SB)/8, $0xbcdf246249b3f371
+DATA erfinvFar13<>+56(SB)/8, $0xbca4aea67499304e
+DATA erfinvFar13<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar13<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar13<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar13<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar13<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar13<>+104(SB)/8, $0xbf655fab9eb58ecd
+DATA erfinvFar13<>+112(SB)/8, $0xbf5426a21fec3fc3
+DATA erfinvFar13<>+120(SB)/8, $0x3ec52cb3e875f226
+GLOBL erfinvFar13<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar12<>+0(SB)/8, $0xbeef0f753bfe5131
+DATA erfinvFar12<>+8(SB)/8, $0xbea95c1ea64f2b6a
+DATA erfinvFar12<>+16(SB)/8, $0xbe53412f998c4610
+DATA erfinvFar12<>+24(SB)/8, $0xbdf0fb9ecbacfea2
+DATA erfinvFar12<>+32(SB)/8, $0x3da1875f71dcb89a
+DATA erfinvFar12<>+40(SB)/8, $0x3d6c703fc622ca4d
+DATA erfinvFar12<>+48(SB)/8, $0x3d26104c5c928e7a
+DATA erfinvFar12<>+56(SB)/8, $0x3cf2511a457e0469
+DATA erfinvFar12<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar12<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar12<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar12<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar12<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar12<>+104(SB)/8, $0x3f852a79ef96f3a1
+DATA erfinvFar12<>+112(SB)/8, $0x3f58cd741075fa94
+DATA erfinvFar12<>+120(SB)/8, $0xbf1a023b345eca67
+GLOBL erfinvFar12<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar11<>+0(SB)/8, $0x3f07197daa998da4
+DATA erfinvFar11<>+8(SB)/8, $0x3ec5c3a508860c54
+DATA erfinvFar11<>+16(SB)/8, $0x3e73b89bff691445
+DATA erfinvFar11<>+24(SB)/8, $0x3e050fe36353821b
+DATA erfinvFar11<>+32(SB)/8, $0xbde1e29173785581
+DATA erfinvFar11<>+40(SB)/8, $0xbdae6bffdca59d2e
+DATA erfinvFar11<>+48(SB)/8, $0xbd6f33d27ed03a62
+DATA erfinvFar11<>+56(SB)/8, $0xbd403daa4c7944ad
+DATA erfinvFar11<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar11<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar11<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar11<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar11<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar11<>+104(SB)/8, $0xbf912058cef7c2d9
+DATA erfinvFar11<>+112(SB)/8, $0xbf4902889c43d51d
+DATA erfinvFar11<>+120(SB)/8, $0x3f398ea99012e614
+GLOBL erfinvFar11<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar10<>+0(SB)/8, $0xbf1ff8b795025768
+DATA erfinvFar10<>+8(SB)/8, $0xbee189685914ab54
+DATA erfinvFar10<>+16(SB)/8, $0xbe9176241943c18a
+DATA erfinvFar10<>+24(SB)/8, $0x3e353a2d27798d6f
+DATA erfinvFar10<>+32(SB)/8, $0x3e201e312b17f7c3
+DATA erfinvFar10<>+40(SB)/8, $0x3df00c9eb6b30661
+DATA erfinvFar10<>+48(SB)/8, $0x3db60edc884a5fcc
+DATA erfinvFar10<>+56(SB)/8, $0x3d8cddb843063efe
+DATA erfinvFar10<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar10<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar10<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar10<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar10<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar10<>+104(SB)/8, $0x3f8e73707c738dcb
+DATA erfinvFar10<>+112(SB)/8, $0xbf635c4cc049f67f
+DATA erfinvFar10<>+120(SB)/8, $0xbf523946438d4600
+GLOBL erfinvFar10<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar9<>+0(SB)/8, $0x3f34729b301969b0
+DATA erfinvFar9<>+8(SB)/8, $0x3ef9a1c0913f7d94
+DATA erfinvFar9<>+16(SB)/8, $0x3ea4882396cbc58e
+DATA erfinvFar9<>+24(SB)/8, $0xbe7dda4fdcbbaa82
+DATA erfinvFar9<>+32(SB)/8, $0xbe5b47f3514d4d94
+DATA erfinvFar9<>+40(SB)/8, $0xbe30cbdd00a95e0d
+DATA erfinvFar9<>+48(SB)/8, $0xbdff3d5f8c615614
+DATA erfinvFar9<>+56(SB)/8, $0xbdd9bf5ae0901a4e
+DATA erfinvFar9<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar9<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar9<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar9<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar9<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar9<>+104(SB)/8, $0x3f699891519dbc16
+DATA erfinvFar9<>+112(SB)/8, $0x3f83c823ca16acdb
+DATA erfinvFar9<>+120(SB)/8, $0x3f65e80903757303
+GLOBL erfinvFar9<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar8<>+0(SB)/8, $0xbf47898bff50ffa8
+DATA erfinvFar8<>+8(SB)/8, $0xbf0ed4a0fada0061
+DATA erfinvFar8<>+16(SB)/8, $0x3eb61df24d2c5592
+DATA erfinvFar8<>+24(SB)/8, $0x3eb7d8052da465ee
+DATA erfinvFar8<>+32(SB)/8, $0x3e964c743fa9b8fb
+DATA erfinvFar8<>+40(SB)/8, $0x3e7185999cf02dc2
+DATA erfinvFar8<>+48(SB)/8, $0x3e46361e6a3ebdfc
+DATA erfinvFar8<>+56(SB)/8, $0x3e27182f5fc1063a
+DATA erfinvFar8<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar8<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar8<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar8<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar8<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar8<>+104(SB)/8, $0xbfa56c1ee59bb819
+DATA erfinvFar8<>+112(SB)/8, $0xbf97404498e0d988
+DATA erfinvFar8<>+120(SB)/8, $0xbf76ff216ecce4c8
+GLOBL erfinvFar8<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar7<>+0(SB)/8, $0x3f56795f6cc48e6a
+DATA erfinvFar7<>+8(SB)/8, $0x3f120f45c91c77d0
+DATA erfinvFar7<>+16(SB)/8, $0xbf021405a50d6f58
+DATA erfinvFar7<>+24(SB)/8, $0xbef03485ca7c0d08
+DATA erfinvFar7<>+32(SB)/8, $0xbed1e773802be193
+DATA erfinvFar7<>+40(SB)/8, $0xbeb250b31eacb52b
+DATA erfinvFar7<>+48(SB)/8, $0xbe8fd0e026c63de2
+DATA erfinvFar7<>+56(SB)/8, $0xbe74e3b3aa26f6e7
+DATA erfinvFar7<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar7<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar7<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar7<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar7<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar7<>+104(SB)/8, $0x3fb8ba7e47b3b9d9
+DATA erfinvFar7<>+112(SB)/8, $0x3fa50deea29578f7
+DATA erfinvFar7<>+120(SB)/8, $0x3f84d2e4fff2353b
+GLOBL erfinvFar7<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar6<>+0(SB)/8, $0xbf57c8bfd75c2e60
+DATA erfinvFar6<>+8(SB)/8, $0x3f3cd8d27c49d7c5
+DATA erfinvFar6<>+16(SB)/8, $0x3f3733143e37200c
+DATA erfinvFar6<>+24(SB)/8, $0x3f2496e10dadb925
+DATA erfinvFar6<>+32(SB)/8, $0x3f0ca1382b296fc6
+DATA erfinvFar6<>+40(SB)/8, $0x3ef34fbdb7cc80cc
+DATA erfinvFar6<>+48(SB)/8, $0x3ed711e4a6586590
+DATA erfinvFar6<>+56(SB)/8, $0x3ec3242fb82ec533
+DATA erfinvFar6<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar6<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar6<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar6<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar6<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar6<>+104(SB)/8, $0xbfc2dba2c430eb5c
+DATA erfinvFar6<>+112(SB)/8, $0xbfae1ccb0b95453f
+DATA erfinvFar6<>+120(SB)/8, $0xbf8db487b8ab7c77
+GLOBL erfinvFar6<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvFar5<>+0(SB)/8, $0xbf730e5746f3dbb2
+DATA erfinvFar5<>+8(SB)/8, $0xbf746ea36cfc4edb
+DATA erfinvFar5<>+16(SB)/8, $0xbf68b2b2054b51a2
+DATA erfinvFar5<>+24(SB)/8, $0xbf59977e3f657a1d
+DATA erfinvFar5<>+32(SB)/8, $0xbf4726768bb483e3
+DATA erfinvFar5<>+40(SB)/8, $0xbf34c31a24ba423c
+DATA erfinvFar5<>+48(SB)/8, $0xbf21175a4bbb6f20
+DATA erfinvFar5<>+56(SB)/8, $0xbf11eb5fd58b4aa6
+DATA erfinvFar5<>+64(SB)/8, $0x0000000000000000
+DATA erfinvFar5<>+72(SB)/8, $0x0000000000000000
+DATA erfinvFar5<>+80(SB)/8, $0x0000000000000000
+DATA erfinvFar5<>+88(SB)/8, $0x0000000000000000
+DATA erfinvFar5<>+96(SB)/8, $0x0000000000000000
+DATA erfinvFar5<>+104(SB)/8, $0x3fc3a7e5ed440202
+DATA erfinvFar5<>+112(SB)/8, $0x3facc2eb616f9345
+DATA erfinvFar5<>+120(SB)/8, $0x3f81ca99d9507885
+GLOBL erfinvFar5<>(SB), RODATA|NOPTR, $128
+
+DATA w7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+8(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+16(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+24(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+32(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+40(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+48(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+56(SB)/8, $0x7fefffffffffffff
+GLOBL w7fefffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc0679b07300f51<>+0(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+8(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+16(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+24(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+32(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+40(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+48(SB)/8, $0x3fc0679b07300f51
+DATA w3fc0679b07300f51<>+56(SB)/8, $0x3fc0679b07300f51
+GLOBL w3fc0679b07300f51<>(SB), RODATA|NOPTR, $64
+
+DATA wbfbea6237cc3aa18<>+0(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+8(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+16(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+24(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+32(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+40(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+48(SB)/8, $0xbfbea6237cc3aa18
+DATA wbfbea6237cc3aa18<>+56(SB)/8, $0xbfbea6237cc3aa18
+GLOBL wbfbea6237cc3aa18<>(SB), RODATA|NOPTR, $64
+
+DATA w3fbafa74f2dc8481<>+0(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+8(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+16(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+24(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+32(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+40(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+48(SB)/8, $0x3fbafa74f2dc8481
+DATA w3fbafa74f2dc8481<>+56(SB)/8, $0x3fbafa74f2dc8481
+GLOBL w3fbafa74f2dc8481<>(SB), RODATA|NOPTR, $64
+
+DATA wbf8c1ad36abd64c9<>+0(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+8(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+16(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+24(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+32(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+40(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+48(SB)/8, $0xbf8c1ad36abd64c9
+DATA wbf8c1ad36abd64c9<>+56(SB)/8, $0xbf8c1ad36abd64c9
+GLOBL wbf8c1ad36abd64c9<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa059b42a1ddae4<>+0(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+8(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+16(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+24(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+32(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+40(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+48(SB)/8, $0x3fa059b42a1ddae4
+DATA w3fa059b42a1ddae4<>+56(SB)/8, $0x3fa059b42a1ddae4
+GLOBL w3fa059b42a1ddae4<>(SB), RODATA|NOPTR, $64
+
+DATA w3f97c6c51a9639ee<>+0(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+8(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+16(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+24(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+32(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+40(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+48(SB)/8, $0x3f97c6c51a9639ee
+DATA w3f97c6c51a9639ee<>+56(SB)/8, $0x3f97c6c51a9639ee
+GLOBL w3f97c6c51a9639ee<>(SB), RODATA|NOPTR, $64
+
+DATA w3f9ce93b78aa50c9<>+0(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+8(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+16(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+24(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+32(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+40(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+48(SB)/8, $0x3f9ce93b78aa50c9
+DATA w3f9ce93b78aa50c9<>+56(SB)/8, $0x3f9ce93b78aa50c9
+GLOBL w3f9ce93b78aa50c9<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa03628204122e4<>+0(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+8(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+16(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+24(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+32(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+40(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+48(SB)/8, $0x3fa03628204122e4
+DATA w3fa03628204122e4<>+56(SB)/8, $0x3fa03628204122e4
+GLOBL w3fa03628204122e4<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa2abe9905e3a63<>+0(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+8(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+16(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+24(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+32(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+40(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+48(SB)/8, $0x3fa2abe9905e3a63
+DATA w3fa2abe9905e3a63<>+56(SB)/8, $0x3fa2abe9905e3a63
+GLOBL w3fa2abe9905e3a63<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa5eeae782a6460<>+0(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+8(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+16(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+24(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+32(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+40(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+48(SB)/8, $0x3fa5eeae782a6460
+DATA w3fa5eeae782a6460<>+56(SB)/8, $0x3fa5eeae782a6460
+GLOBL w3fa5eeae782a6460<>(SB), RODATA|NOPTR, $64
+
+DATA w3faa7c85e7b3cfcd<>+0(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+8(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+16(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+24(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+32(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+40(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+48(SB)/8, $0x3faa7c85e7b3cfcd
+DATA w3faa7c85e7b3cfcd<>+56(SB)/8, $0x3faa7c85e7b3cfcd
+GLOBL w3faa7c85e7b3cfcd<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb0a1318968ccb3<>+0(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+8(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+16(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+24(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+32(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+40(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+48(SB)/8, $0x3fb0a1318968ccb3
+DATA w3fb0a1318968ccb3<>+56(SB)/8, $0x3fb0a1318968ccb3
+GLOBL w3fb0a1318968ccb3<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb62847c47f3212<>+0(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+8(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+16(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+24(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+32(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+40(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+48(SB)/8, $0x3fb62847c47f3212
+DATA w3fb62847c47f3212<>+56(SB)/8, $0x3fb62847c47f3212
+GLOBL w3fb62847c47f3212<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc053c2c0ab907c<>+0(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+8(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+16(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+24(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+32(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+40(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+48(SB)/8, $0x3fc053c2c0ab907c
+DATA w3fc053c2c0ab907c<>+56(SB)/8, $0x3fc053c2c0ab907c
+GLOBL w3fc053c2c0ab907c<>(SB), RODATA|NOPTR, $64
+
+DATA w3fcdb29fb2fee5e5<>+0(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+8(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+16(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+24(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+32(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+40(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+48(SB)/8, $0x3fcdb29fb2fee5e5
+DATA w3fcdb29fb2fee5e5<>+56(SB)/8, $0x3fcdb29fb2fee5e5
+GLOBL w3fcdb29fb2fee5e5<>(SB), RODATA|NOPTR, $64
+
+DATA wbc861ae260b5d173<>+0(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+8(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+16(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+24(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+32(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+40(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+48(SB)/8, $0xbc861ae260b5d173
+DATA wbc861ae260b5d173<>+56(SB)/8, $0xbc861ae260b5d173
+GLOBL wbc861ae260b5d173<>(SB), RODATA|NOPTR, $64
+
+DATA w3fec5bf891b4ef6b<>+0(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+8(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+16(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+24(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+32(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+40(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+48(SB)/8, $0x3fec5bf891b4ef6b
+DATA w3fec5bf891b4ef6b<>+56(SB)/8, $0x3fec5bf891b4ef6b
+GLOBL w3fec5bf891b4ef6b<>(SB), RODATA|NOPTR, $64
+
+// func quantileByAVX512(dst []float64, a []float64, log []float64, more []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·quantileByAVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_len+8(FP), AX
+	CMPQ a_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ more_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ more_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VMOVUPD      64(DX)(DI*8), Z3
+	VMOVUPD      64(BX)(DI*8), Z4
+	VMOVUPD      64(SI)(DI*8), Z5
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VXORPD       w8000000000000000<>+0(SB), Z4, Z4
+	VSQRTPD      Z1, Z6
+	VSQRTPD      Z4, Z7
+	VPSRLQ       $0x33, Z6, Z8
+	VPSRLQ       $0x33, Z7, Z9
+	VMOVUPD      quantileFar0<>+0(SB), Z10
+	VMOVUPD      quantileFar0<>+64(SB), Z11
+	VMOVUPD      Z8, Z12
+	VPERMI2PD    Z11, Z10, Z12
+	VMOVUPD      Z9, Z13
+	VPERMI2PD    Z11, Z10, Z13
+	VSUBPD       Z12, Z6, Z10
+	VSUBPD       Z13, Z7, Z11
+	VMOVUPD      quantileFar1<>+0(SB), Z12
+	VMOVUPD      quantileFar1<>+64(SB), Z13
+	VMOVUPD      Z8, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	VMOVUPD      Z9, Z15
+	VPERMI2PD    Z13, Z12, Z15
+	VMOVUPD      quantileFar2<>+0(SB), Z12
+	VMOVUPD      quantileFar2<>+64(SB), Z13
+	VMOVUPD      Z8, Z16
+	VPERMI2PD    Z13, Z12, Z16
+	VMOVUPD      Z9, Z17
+	VPERMI2PD    Z13, Z12, Z17
+	VMOVUPD      Z10, Z12
+	VFMADD213PD  Z14, Z16, Z12
+	VSUBPD       Z12, Z14, Z13
+	VFMADD213PD  Z13, Z10, Z16
+	VMOVUPD      Z11, Z13
+	VFMADD213PD  Z15, Z17, Z13
+	VSUBPD       Z13, Z15, Z14
+	VFMADD213PD  Z14, Z11, Z17
+	VMOVUPD      quantileFar3<>+0(SB), Z14
+	VMOVUPD      quantileFar3<>+64(SB), Z15
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z15, Z14, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z15, Z14, Z19
+	VMOVUPD      quantileFar4<>+0(SB), Z14
+	VMOVUPD      quantileFar4<>+64(SB), Z15
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z15, Z14, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z15, Z14, Z21
+	VFMADD231PD  Z20, Z10, Z18
+	VFNMADD231PD Z6, Z6, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z18, Z1, Z16
+	VFMADD231PD  Z21, Z11, Z19
+	VFNMADD231PD Z7, Z7, Z4
+	VSUBPD       Z5, Z4, Z1
+	VFMADD231PD  Z19, Z1, Z17
+	VMULPD       Z10, Z10, Z1
+	VMULPD       Z11, Z11, Z2
+	VMOVUPD      quantileFar19<>+0(SB), Z4
+	VMOVUPD      quantileFar19<>+64(SB), Z5
+	VMOVUPD      Z8, Z14
+	VPERMI2PD    Z5, Z4, Z14
+	VMOVUPD      Z9, Z15
+	VPERMI2PD    Z5, Z4, Z15
+	VMOVUPD      quantileFar18<>+0(SB), Z4
+	VMOVUPD      quantileFar18<>+64(SB), Z5
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z5, Z4, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z5, Z4, Z19
+	VMOVUPD      quantileFar17<>+0(SB), Z4
+	VMOVUPD      quantileFar17<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar16<>+0(SB), Z4
+	VMOVUPD      quantileFar16<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar15<>+0(SB), Z4
+	VMOVUPD      quantileFar15<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar14<>+0(SB), Z4
+	VMOVUPD      quantileFar14<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar13<>+0(SB), Z4
+	VMOVUPD      quantileFar13<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar12<>+0(SB), Z4
+	VMOVUPD      quantileFar12<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar11<>+0(SB), Z4
+	VMOVUPD      quantileFar11<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar10<>+0(SB), Z4
+	VMOVUPD      quantileFar10<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar9<>+0(SB), Z4
+	VMOVUPD      quantileFar9<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar8<>+0(SB), Z4
+	VMOVUPD      quantileFar8<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar7<>+0(SB), Z4
+	VMOVUPD      quantileFar7<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z14
+	VFMADD213PD  Z21, Z2, Z15
+	VMOVUPD      quantileFar6<>+0(SB), Z4
+	VMOVUPD      quantileFar6<>+64(SB), Z5
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z5, Z4, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z5, Z4, Z21
+	VFMADD213PD  Z20, Z1, Z18
+	VFMADD213PD  Z21, Z2, Z19
+	VMOVUPD      quantileFar5<>+0(SB), Z4
+	VMOVUPD      quantileFar5<>+64(SB), Z5
+	VMOVUPD      Z8, Z8
+	VPERMI2PD    Z5, Z4, Z8
+	VMOVUPD      Z9, Z9
+	VPERMI2PD    Z5, Z4, Z9
+	VFMADD213PD  Z8, Z1, Z14
+	VFMADD213PD  Z9, Z2, Z15
+	VFMADD213PD  Z14, Z10, Z18
+	VFMADD213PD  Z15, Z11, Z19
+	VFMADD231PD  Z18, Z1, Z16
+	VADDPD       Z16, Z12, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z6, K1
+	VMOVUPD      Z6, K1, Z1
+	VMULPD       Z0, Z0, Z4
+	VMULPD       Z4, Z4, Z5
+	VMOVUPD      w3fc73323a05bcca0<>+0(SB), Z6
+	VMOVUPD      wbfc5ac0ecdb0fd0a<>+0(SB), Z8
+	VMOVUPD      w3fc3139a3ac0f201<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      wbf93df8298f1082a<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fa71f7aa21f391b<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fa0cfff0d6187cc<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fa4717628807023<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fa6ed353c42841c<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3faa67d11f641b81<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3faf045bd766d552<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fb2ba8dc87d8478<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb78494ae9f37cc<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fbf55d0d7918d44<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fc71713082d9859<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      w3fd4ffddeaa22dc9<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      wbc9a6b6cf626b146<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VFMADD213PD  Z8, Z4, Z6
+	VMOVUPD      w3ff40d931ff62706<>+0(SB), Z4
+	VMULPD       Z0, Z6, Z5
+	VFMADD213PD  Z5, Z0, Z4
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z5
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z5, K1
+	VMOVUPD      Z4, K1, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VFMADD231PD  Z19, Z2, Z17
+	VADDPD       Z17, Z13, Z0
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z7, K1
+	VMOVUPD      Z7, K1, Z0
+	VMULPD       Z3, Z3, Z2
+	VMULPD       Z2, Z2, Z4
+	VMOVUPD      w3fc73323a05bcca0<>+0(SB), Z5
+	VMOVUPD      wbfc5ac0ecdb0fd0a<>+0(SB), Z6
+	VMOVUPD      w3fc3139a3ac0f201<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbf93df8298f1082a<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fa71f7aa21f391b<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fa0cfff0d6187cc<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fa4717628807023<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fa6ed353c42841c<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3faa67d11f641b81<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3faf045bd766d552<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fb2ba8dc87d8478<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fb78494ae9f37cc<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fbf55d0d7918d44<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fc71713082d9859<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fd4ffddeaa22dc9<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbc9a6b6cf626b146<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VFMADD213PD  Z6, Z2, Z5
+	VMOVUPD      w3ff40d931ff62706<>+0(SB), Z2
+	VMULPD       Z3, Z5, Z4
+	VFMADD213PD  Z4, Z3, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z3, Z4
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z4, K1
+	VMOVUPD      Z2, K1, Z0
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z3, Z0
+	VMOVUPD      Z1, (CX)(DI*8)
+	VMOVUPD      Z0, 64(CX)(DI*8)
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      quantileFar0<>+0(SB), Z5
+	VMOVUPD      quantileFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      quantileFar1<>+0(SB), Z6
+	VMOVUPD      quantileFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      quantileFar2<>+0(SB), Z6
+	VMOVUPD      quantileFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      quantileFar3<>+0(SB), Z7
+	VMOVUPD      quantileFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      quantileFar4<>+0(SB), Z7
+	VMOVUPD      quantileFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      quantileFar19<>+0(SB), Z2
+	VMOVUPD      quantileFar19<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z2, Z8
+	VMOVUPD      quantileFar18<>+0(SB), Z2
+	VMOVUPD      quantileFar18<>+64(SB), Z7
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z7, Z2, Z10
+	VMOVUPD      quantileFar17<>+0(SB), Z2
+	VMOVUPD      quantileFar17<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar16<>+0(SB), Z2
+	VMOVUPD      quantileFar16<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar15<>+0(SB), Z2
+	VMOVUPD      quantileFar15<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar14<>+0(SB), Z2
+	VMOVUPD      quantileFar14<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar13<>+0(SB), Z2
+	VMOVUPD      quantileFar13<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar12<>+0(SB), Z2
+	VMOVUPD      quantileFar12<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar11<>+0(SB), Z2
+	VMOVUPD      quantileFar11<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar10<>+0(SB), Z2
+	VMOVUPD      quantileFar10<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar9<>+0(SB), Z2
+	VMOVUPD      quantileFar9<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar8<>+0(SB), Z2
+	VMOVUPD      quantileFar8<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar7<>+0(SB), Z2
+	VMOVUPD      quantileFar7<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar6<>+0(SB), Z2
+	VMOVUPD      quantileFar6<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar5<>+0(SB), Z2
+	VMOVUPD      quantileFar5<>+64(SB), Z7
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z7, Z2, Z4
+	VFMADD213PD  Z4, Z1, Z8
+	VFMADD213PD  Z8, Z5, Z10
+	VFMADD231PD  Z10, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K1
+	VMOVUPD      Z3, K1, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w3fc73323a05bcca0<>+0(SB), Z4
+	VMOVUPD      wbfc5ac0ecdb0fd0a<>+0(SB), Z5
+	VMOVUPD      w3fc3139a3ac0f201<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbf93df8298f1082a<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa71f7aa21f391b<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa0cfff0d6187cc<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa4717628807023<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa6ed353c42841c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3faa67d11f641b81<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3faf045bd766d552<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fb2ba8dc87d8478<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fb78494ae9f37cc<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fbf55d0d7918d44<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fc71713082d9859<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fd4ffddeaa22dc9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc9a6b6cf626b146<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VMOVUPD      w3ff40d931ff62706<>+0(SB), Z2
+	VMULPD       Z0, Z4, Z3
+	VFMADD213PD  Z3, Z0, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VMOVUPD      Z2, K1, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VMOVUPD      Z1, (CX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, R8
+	BZHIQ        AX, R8, R8
+	KMOVW        R8, K1
+	VMOVUPD.Z    (DX)(DI*8), K1, Z0
+	VMOVUPD.Z    (BX)(DI*8), K1, Z1
+	VMOVUPD.Z    (SI)(DI*8), K1, Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      quantileFar0<>+0(SB), Z5
+	VMOVUPD      quantileFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      quantileFar1<>+0(SB), Z6
+	VMOVUPD      quantileFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      quantileFar2<>+0(SB), Z6
+	VMOVUPD      quantileFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      quantileFar3<>+0(SB), Z7
+	VMOVUPD      quantileFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      quantileFar4<>+0(SB), Z7
+	VMOVUPD      quantileFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VSUBPD       Z2, Z1, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      quantileFar19<>+0(SB), Z2
+	VMOVUPD      quantileFar19<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z2, Z8
+	VMOVUPD      quantileFar18<>+0(SB), Z2
+	VMOVUPD      quantileFar18<>+64(SB), Z7
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z7, Z2, Z10
+	VMOVUPD      quantileFar17<>+0(SB), Z2
+	VMOVUPD      quantileFar17<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar16<>+0(SB), Z2
+	VMOVUPD      quantileFar16<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar15<>+0(SB), Z2
+	VMOVUPD      quantileFar15<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar14<>+0(SB), Z2
+	VMOVUPD      quantileFar14<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar13<>+0(SB), Z2
+	VMOVUPD      quantileFar13<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar12<>+0(SB), Z2
+	VMOVUPD      quantileFar12<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar11<>+0(SB), Z2
+	VMOVUPD      quantileFar11<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar10<>+0(SB), Z2
+	VMOVUPD      quantileFar10<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar9<>+0(SB), Z2
+	VMOVUPD      quantileFar9<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar8<>+0(SB), Z2
+	VMOVUPD      quantileFar8<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar7<>+0(SB), Z2
+	VMOVUPD      quantileFar7<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z8
+	VMOVUPD      quantileFar6<>+0(SB), Z2
+	VMOVUPD      quantileFar6<>+64(SB), Z7
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z7, Z2, Z11
+	VFMADD213PD  Z11, Z1, Z10
+	VMOVUPD      quantileFar5<>+0(SB), Z2
+	VMOVUPD      quantileFar5<>+64(SB), Z7
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z7, Z2, Z4
+	VFMADD213PD  Z4, Z1, Z8
+	VFMADD213PD  Z8, Z5, Z10
+	VFMADD231PD  Z10, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K2
+	VMOVUPD      Z3, K2, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w3fc73323a05bcca0<>+0(SB), Z4
+	VMOVUPD      wbfc5ac0ecdb0fd0a<>+0(SB), Z5
+	VMOVUPD      w3fc3139a3ac0f201<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbf93df8298f1082a<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa71f7aa21f391b<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa0cfff0d6187cc<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fa4717628807023<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fa6ed353c42841c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3faa67d11f641b81<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3faf045bd766d552<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fb2ba8dc87d8478<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fb78494ae9f37cc<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fbf55d0d7918d44<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fc71713082d9859<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fd4ffddeaa22dc9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc9a6b6cf626b146<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VMOVUPD      w3ff40d931ff62706<>+0(SB), Z2
+	VMULPD       Z0, Z4, Z3
+	VFMADD213PD  Z3, Z0, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K2
+	VMOVUPD      Z2, K2, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
+	VMOVUPD      Z1, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA quantileFar0<>+0(SB)/8, $0x4004014e45254d5d
+DATA quantileFar0<>+8(SB)/8, $0x400c00bc81bf93a0
+DATA quantileFar0<>+16(SB)/8, $0x4013ff96b564f87d
+DATA quantileFar0<>+24(SB)/8, $0x401bff5815b111ab
+DATA quantileFar0<>+32(SB)/8, $0x4024006f6296c240
+DATA quantileFar0<>+40(SB)/8, $0x402c003324d2fceb
+DATA quantileFar0<>+48(SB)/8, $0x4033ffd57af31ccb
+DATA quantileFar0<>+56(SB)/8, $0x4039c016e5d1e02f
+DATA quantileFar0<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar0<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar0<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar0<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar0<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar0<>+104(SB)/8, $0x3fed5370082173f1
+DATA quantileFar0<>+112(SB)/8, $0x3ff4027d29022d29
+DATA quantileFar0<>+120(SB)/8, $0x3ffc01141da05ac4
+GLOBL quantileFar0<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar1<>+0(SB)/8, $0x4008d039838a319d
+DATA quantileFar1<>+8(SB)/8, $0x40124c4f72f1e52a
+DATA quantileFar1<>+16(SB)/8, $0x401b08b14ec4e12b
+DATA quantileFar1<>+24(SB)/8, $0x402348f16c291e59
+DATA quantileFar1<>+32(SB)/8, $0x402be0e606b12ad5
+DATA quantileFar1<>+40(SB)/8, $0x4033a30ff5ece333
+DATA quantileFar1<>+48(SB)/8, $0x403c28333222294a
+DATA quantileFar1<>+56(SB)/8, $0x404227de989bbeec
+DATA quantileFar1<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar1<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar1<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar1<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar1<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar1<>+104(SB)/8, $0x3fe928391469a6cb
+DATA quantileFar1<>+112(SB)/8, $0x3ff416933f0f8f3a
+DATA quantileFar1<>+120(SB)/8, $0x3fffd1f795affd3c
+GLOBL quantileFar1<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar2<>+0(SB)/8, $0x3ff7b0be1dd822c9
+DATA quantileFar2<>+8(SB)/8, $0x3ff773fbae6157ff
+DATA quantileFar2<>+16(SB)/8, $0x3ff72f4043faaf51
+DATA quantileFar2<>+24(SB)/8, $0x3ff6fc7c4e434edb
+DATA quantileFar2<>+32(SB)/8, $0x3ff6d7a25bbd9c75
+DATA quantileFar2<>+40(SB)/8, $0x3ff6c18c1dc9ede8
+DATA quantileFar2<>+48(SB)/8, $0x3ff6b34b830c9ab4
+DATA quantileFar2<>+56(SB)/8, $0x3ff6acf99ab9a7e6
+DATA quantileFar2<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar2<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar2<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar2<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar2<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar2<>+104(SB)/8, $0x3ff59db1f12c0e79
+DATA quantileFar2<>+112(SB)/8, $0x3ff716674217a283
+DATA quantileFar2<>+120(SB)/8, $0x3ff7b318a9562894
+GLOBL quantileFar2<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar3<>+0(SB)/8, $0x3fd2f28e9d43e375
+DATA quantileFar3<>+8(SB)/8, $0x3fcaccfd7d0609a3
+DATA quantileFar3<>+16(SB)/8, $0x3fc28c9510d57b0e
+DATA quantileFar3<>+24(SB)/8, $0x3fba45bde78a78a2
+DATA quantileFar3<>+32(SB)/8, $0x3fb245b5b93b0266
+DATA quantileFar3<>+40(SB)/8, $0x3faa019533d1040b
+DATA quantileFar3<>+48(SB)/8, $0x3fa2292fd1bf4c75
+DATA quantileFar3<>+56(SB)/8, $0x3f9c2dda05fe8986
+DATA quantileFar3<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar3<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar3<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar3<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar3<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar3<>+104(SB)/8, $0x3fe7964859f65a97
+DATA quantileFar3<>+112(SB)/8, $0x3fe276067983edc9
+DATA quantileFar3<>+120(SB)/8, $0x3fdb14c7fc99fb5a
+GLOBL quantileFar3<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar4<>+0(SB)/8, $0xbfbefb521ef020db
+DATA quantileFar4<>+8(SB)/8, $0xbfafa880643704cd
+DATA quantileFar4<>+16(SB)/8, $0xbf9e8e014fec5f5d
+DATA quantileFar4<>+24(SB)/8, $0xbf8eacc45a487963
+DATA quantileFar4<>+32(SB)/8, $0xbf7da47099a34c42
+DATA quantileFar4<>+40(SB)/8, $0xbf6dfb8cb3dd8827
+DATA quantileFar4<>+48(SB)/8, $0xbf5d359cf51ca855
+DATA quantileFar4<>+56(SB)/8, $0xbf519213aa9d7ee6
+DATA quantileFar4<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar4<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar4<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar4<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar4<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar4<>+104(SB)/8, $0xbfe22e1e332f5d1e
+DATA quantileFar4<>+112(SB)/8, $0xbfd975aa3d4b8c85
+DATA quantileFar4<>+120(SB)/8, $0xbfce0b8f6d99e6a5
+GLOBL quantileFar4<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar19<>+0(SB)/8, $0xbe4356313c9cd550
+DATA quantileFar19<>+8(SB)/8, $0x3dce3e9ed0ac4ce3
+DATA quantileFar19<>+16(SB)/8, $0x3d5dc7ffb633ad2f
+DATA quantileFar19<>+24(SB)/8, $0x3cdad4d8ad0dba51
+DATA quantileFar19<>+32(SB)/8, $0x3c4714f90b32ddcb
+DATA quantileFar19<>+40(SB)/8, $0x3b936d64a8e961be
+DATA quantileFar19<>+48(SB)/8, $0xbb34711ccb2de8c1
+DATA quantileFar19<>+56(SB)/8, $0xbaddfcfb06a2e8cd
+DATA quantileFar19<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar19<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar19<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar19<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar19<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar19<>+104(SB)/8, $0xbf59a2cd84e55cda
+DATA quantileFar19<>+112(SB)/8, $0x3f1777fffcb783ee
+DATA quantileFar19<>+120(SB)/8, $0xbea9cc770bb5a6ee
+GLOBL quantileFar19<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar18<>+0(SB)/8, $0x3e50f3b4cf60c771
+DATA quantileFar18<>+8(SB)/8, $0xbdf2a080e7d9f706
+DATA quantileFar18<>+16(SB)/8, $0xbd83ccdb823d6f2f
+DATA quantileFar18<>+24(SB)/8, $0xbd06a4a6672afba8
+DATA quantileFar18<>+32(SB)/8, $0xbc78c8a0ceedc827
+DATA quantileFar18<>+40(SB)/8, $0x3bb50dd1ed60e8d1
+DATA quantileFar18<>+48(SB)/8, $0x3b7ef4716f172b85
+DATA quantileFar18<>+56(SB)/8, $0x3b2ada4c9b6f72ff
+DATA quantileFar18<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar18<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar18<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar18<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar18<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar18<>+104(SB)/8, $0x3f4279fdd2d50b16
+DATA quantileFar18<>+112(SB)/8, $0xbf2239885294278b
+DATA quantileFar18<>+120(SB)/8, $0x3ec6c55e89e19b56
+GLOBL quantileFar18<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar17<>+0(SB)/8, $0xbe33857bf040cce9
+DATA quantileFar17<>+8(SB)/8, $0x3e1439b62eab640a
+DATA quantileFar17<>+16(SB)/8, $0x3da64b7cb7e938c0
+DATA quantileFar17<>+24(SB)/8, $0x3d31235086f6e071
+DATA quantileFar17<>+32(SB)/8, $0x3ca3dc173bda4b63
+DATA quantileFar17<>+40(SB)/8, $0xbc1adc68ee8875a7
+DATA quantileFar17<>+48(SB)/8, $0xbbc48f3a77694ccf
+DATA quantileFar17<>+56(SB)/8, $0xbb779de30bd88929
+DATA quantileFar17<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar17<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar17<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar17<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar17<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar17<>+104(SB)/8, $0x3f5c19070a6109e2
+DATA quantileFar17<>+112(SB)/8, $0x3f1fd858befd99f8
+DATA quantileFar17<>+120(SB)/8, $0xbedc61f0bd92ad8a
+GLOBL quantileFar17<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar16<>+0(SB)/8, $0xbe73b1f94f67eb0c
+DATA quantileFar16<>+8(SB)/8, $0xbe35786888fcb392
+DATA quantileFar16<>+16(SB)/8, $0xbdcc3fe2015ee30a
+DATA quantileFar16<>+24(SB)/8, $0xbd5b81293e924053
+DATA quantileFar16<>+32(SB)/8, $0xbcd1b9f3f19271df
+DATA quantileFar16<>+40(SB)/8, $0x3c65237cb5c128fd
+DATA quantileFar16<>+48(SB)/8, $0x3c0de9c7fa5f2305
+DATA quantileFar16<>+56(SB)/8, $0x3bc4fff0b539c5a0
+DATA quantileFar16<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar16<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar16<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar16<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar16<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar16<>+104(SB)/8, $0xbf71fea9595f05de
+DATA quantileFar16<>+112(SB)/8, $0x3eeddb0b763caaa5
+DATA quantileFar16<>+120(SB)/8, $0x3eed2381b06ebe87
+GLOBL quantileFar16<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar15<>+0(SB)/8, $0x3e9d78c35a91d33e
+DATA quantileFar15<>+8(SB)/8, $0x3e55cd1c69ac6504
+DATA quantileFar15<>+16(SB)/8, $0x3df1a4dd0ae60a94
+DATA quantileFar15<>+24(SB)/8, $0x3d8561d88daea0a0
+DATA quantileFar15<>+32(SB)/8, $0x3cf963817bf14f4c
+DATA quantileFar15<>+40(SB)/8, $0xbcab6f4668a9a556
+DATA quantileFar15<>+48(SB)/8, $0xbc55a7bc07a2be8f
+DATA quantileFar15<>+56(SB)/8, $0xbc12a219d2752115
+DATA quantileFar15<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar15<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar15<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar15<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar15<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar15<>+104(SB)/8, $0x3f77740109796f7a
+DATA quantileFar15<>+112(SB)/8, $0xbf3800de127a3f74
+DATA quantileFar15<>+120(SB)/8, $0xbef8458e8fc63656
+GLOBL quantileFar15<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar14<>+0(SB)/8, $0xbebec02e37ea5191
+DATA quantileFar14<>+8(SB)/8, $0xbe7540bbf1c55415
+DATA quantileFar14<>+16(SB)/8, $0xbe153fe9436f8323
+DATA quantileFar14<>+24(SB)/8, $0xbdaf77cb9c96857c
+DATA quantileFar14<>+32(SB)/8, $0xbcfcecab4978625e
+DATA quantileFar14<>+40(SB)/8, $0x3cf04b8db1915fbf
+DATA quantileFar14<>+48(SB)/8, $0x3c9ef79994662d72
+DATA quantileFar14<>+56(SB)/8, $0x3c60824739b79d78
+DATA quantileFar14<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar14<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar14<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar14<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar14<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar14<>+104(SB)/8, $0xbf6c75368e9a9773
+DATA quantileFar14<>+112(SB)/8, $0x3f5018ce69e802a8
+DATA quantileFar14<>+120(SB)/8, $0x3efbd3ba2e4f2648
+GLOBL quantileFar14<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar13<>+0(SB)/8, $0x3edb54c101cc5bee
+DATA quantileFar13<>+8(SB)/8, $0x3e93ee7878f22253
+DATA quantileFar13<>+16(SB)/8, $0x3e38b0712334da50
+DATA quantileFar13<>+24(SB)/8, $0x3dd53e4c41daa533
+DATA quantileFar13<>+32(SB)/8, $0xbd617a80feb431b6
+DATA quantileFar13<>+40(SB)/8, $0xbd3263a123e7b9fd
+DATA quantileFar13<>+48(SB)/8, $0xbce6049354ca9692
+DATA quantileFar13<>+56(SB)/8, $0xbcad3c64476762e3
+DATA quantileFar13<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar13<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar13<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar13<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar13<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar13<>+104(SB)/8, $0xbf6e989b8f8b1700
+DATA quantileFar13<>+112(SB)/8, $0xbf5c78ef373756e4
+DATA quantileFar13<>+120(SB)/8, $0x3ecd0ebb4322495a
+GLOBL quantileFar13<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar12<>+0(SB)/8, $0xbef5f90c047b94e4
+DATA quantileFar12<>+8(SB)/8, $0xbeb1f169f318e773
+DATA quantileFar12<>+16(SB)/8, $0xbe5b4fc4be8ff000
+DATA quantileFar12<>+24(SB)/8, $0xbdf80e4df63bb087
+DATA quantileFar12<>+32(SB)/8, $0x3da8c82206ca8de5
+DATA quantileFar12<>+40(SB)/8, $0x3d7417ee3cc6e3b6
+DATA quantileFar12<>+48(SB)/8, $0x3d2f32edcb34af8f
+DATA quantileFar12<>+56(SB)/8, $0x3cf9e4ad21519ffb
+DATA quantileFar12<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar12<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar12<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar12<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar12<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar12<>+104(SB)/8, $0x3f8dd831959ae8b6
+DATA quantileFar12<>+112(SB)/8, $0x3f61848902ffa8a3
+DATA quantileFar12<>+120(SB)/8, $0xbf22648258f6e2df
+GLOBL quantileFar12<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar11<>+0(SB)/8, $0x3f10574a6ffd0f8d
+DATA quantileFar11<>+8(SB)/8, $0x3ececc050b8f0ba4
+DATA quantileFar11<>+16(SB)/8, $0x3e7bf891824ff632
+DATA quantileFar11<>+24(SB)/8, $0x3e0ddd56d368c931
+DATA quantileFar11<>+32(SB)/8, $0xbde9488edf086347
+DATA quantileFar11<>+40(SB)/8, $0xbdb57f07ce7d0d20
+DATA quantileFar11<>+48(SB)/8, $0xbd760f9fc056cb15
+DATA quantileFar11<>+56(SB)/8, $0xbd46f5a95754474f
+DATA quantileFar11<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar11<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar11<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar11<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar11<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar11<>+104(SB)/8, $0xbf981043f5888f4c
+DATA quantileFar11<>+112(SB)/8, $0xbf51a3bde7b1b5ab
+DATA quantileFar11<>+120(SB)/8, $0x3f4216359681c790
+GLOBL quantileFar11<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar10<>+0(SB)/8, $0xbf269de07d8b4cd6
+DATA quantileFar10<>+8(SB)/8, $0xbee8d06eb4b2a613
+DATA quantileFar10<>+16(SB)/8, $0xbe98c4a169a2aa04
+DATA quantileFar10<>+24(SB)/8, $0x3e3dff8e2392f420
+DATA quantileFar10<>+32(SB)/8, $0x3e26c909287bc3fa
+DATA quantileFar10<>+40(SB)/8, $0x3df6aebdda9d8799
+DATA quantileFar10<>+48(SB)/8, $0x3dbf3116f0cbc56c
+DATA quantileFar10<>+56(SB)/8, $0x3d94679d52403d20
+DATA quantileFar10<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar10<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar10<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar10<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar10<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar10<>+104(SB)/8, $0x3f954e92a69945bc
+DATA quantileFar10<>+112(SB)/8, $0xbf6b63d9555aa8ec
+DATA quantileFar10<>+120(SB)/8, $0xbf59cc6b76a4a791
+GLOBL quantileFar10<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar9<>+0(SB)/8, $0x3f3cedc46940c13b
+DATA quantileFar9<>+8(SB)/8, $0x3f02224af2cc884c
+DATA quantileFar9<>+16(SB)/8, $0x3ead2695877e543b
+DATA quantileFar9<>+24(SB)/8, $0xbe851d25dd19074e
+DATA quantileFar9<>+32(SB)/8, $0xbe6348999d019d4d
+DATA quantileFar9<>+40(SB)/8, $0xbe37bd7c801a38ae
+DATA quantileFar9<>+48(SB)/8, $0xbe061683ec57bc12
+DATA quantileFar9<>+56(SB)/8, $0xbde23377015e8585
+DATA quantileFar9<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar9<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar9<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar9<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar9<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar9<>+104(SB)/8, $0x3f72cc56efc412b8
+DATA quantileFar9<>+112(SB)/8, $0x3f8bf805f9da47a6
+DATA quantileFar9<>+120(SB)/8, $0x3f6f035a395ea563
+GLOBL quantileFar9<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar8<>+0(SB)/8, $0xbf50a64dbb715e1f
+DATA quantileFar8<>+8(SB)/8, $0xbf15cffad1c9d8b2
+DATA quantileFar8<>+16(SB)/8, $0x3ebf29ad2c679a13
+DATA quantileFar8<>+24(SB)/8, $0x3ec0dda98329309d
+DATA quantileFar8<>+32(SB)/8, $0x3e9f865d190a6bdd
+DATA quantileFar8<>+40(SB)/8, $0x3e78c482fed30f67
+DATA quantileFar8<>+48(SB)/8, $0x3e4f68cd42bcbf7b
+DATA quantileFar8<>+56(SB)/8, $0x3e3053881848326f
+DATA quantileFar8<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar8<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar8<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar8<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar8<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar8<>+104(SB)/8, $0xbfae4796b1e5c103
+DATA quantileFar8<>+112(SB)/8, $0xbfa06f5af1cef3f9
+DATA quantileFar8<>+120(SB)/8, $0xbf80472767ca9f9f
+GLOBL quantileFar8<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar7<>+0(SB)/8, $0x3f5fcb908c9658fc
+DATA quantileFar7<>+8(SB)/8, $0x3f199067f0fb4182
+DATA quantileFar7<>+16(SB)/8, $0xbf0992a967a40a3d
+DATA quantileFar7<>+24(SB)/8, $0xbef6ecd9f122783a
+DATA quantileFar7<>+32(SB)/8, $0xbed9503389728932
+DATA quantileFar7<>+40(SB)/8, $0xbeb9e42414581aac
+DATA quantileFar7<>+48(SB)/8, $0xbe967ef34ef1745b
+DATA quantileFar7<>+56(SB)/8, $0xbe7d8946980004f9
+DATA quantileFar7<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar7<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar7<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar7<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar7<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar7<>+104(SB)/8, $0x3fc17109634edbe1
+DATA quantileFar7<>+112(SB)/8, $0x3fadc382bf478109
+DATA quantileFar7<>+120(SB)/8, $0x3f8d7a96a97174dd
+GLOBL quantileFar7<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar6<>+0(SB)/8, $0xbf60d3bd17ff709c
+DATA quantileFar6<>+8(SB)/8, $0x3f4465244afde58c
+DATA quantileFar6<>+16(SB)/8, $0x3f4069b9ba6df595
+DATA quantileFar6<>+24(SB)/8, $0x3f2d20462207830b
+DATA quantileFar6<>+32(SB)/8, $0x3f143d6622536431
+DATA quantileFar6<>+40(SB)/8, $0x3efb4d4357df50ee
+DATA quantileFar6<>+48(SB)/8, $0x3ee04fe60ec4e9fb
+DATA quantileFar6<>+56(SB)/8, $0x3ecb10d0037b83cf
+DATA quantileFar6<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar6<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar6<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar6<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar6<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar6<>+104(SB)/8, $0xbfca96764e1bdd05
+DATA quantileFar6<>+112(SB)/8, $0xbfb548c3722bffee
+DATA quantileFar6<>+120(SB)/8, $0xbf9506b1efbc58cb
+GLOBL quantileFar6<>(SB), RODATA|NOPTR, $128
+
+DATA quantileFar5<>+0(SB)/8, $0xbf7af2160b56a398
+DATA quantileFar5<>+8(SB)/8, $0xbf7ce5ab1f26963e
+DATA quantileFar5<>+16(SB)/8, $0xbf7178e6fdb10828
+DATA quantileFar5<>+24(SB)/8, $0xbf62199e2726a018
+DATA quantileFar5<>+32(SB)/8, $0xbf505df521387213
+DATA quantileFar5<>+40(SB)/8, $0xbf3d5aea7cdfe734
+DATA quantileFar5<>+48(SB)/8, $0xbf282b77a20330a1
+DATA quantileFar5<>+56(SB)/8, $0xbf1956c5d32d183f
+DATA quantileFar5<>+64(SB)/8, $0x0000000000000000
+DATA quantileFar5<>+72(SB)/8, $0x0000000000000000
+DATA quantileFar5<>+80(SB)/8, $0x0000000000000000
+DATA quantileFar5<>+88(SB)/8, $0x0000000000000000
+DATA quantileFar5<>+96(SB)/8, $0x0000000000000000
+DATA quantileFar5<>+104(SB)/8, $0x3fcbb456dcd9bce7
+DATA quantileFar5<>+112(SB)/8, $0x3fb45409227b2333
+DATA quantileFar5<>+120(SB)/8, $0x3f8934e7a5a6e72a
+GLOBL quantileFar5<>(SB), RODATA|NOPTR, $128
+
+DATA w3fc73323a05bcca0<>+0(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+8(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+16(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+24(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+32(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+40(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+48(SB)/8, $0x3fc73323a05bcca0
+DATA w3fc73323a05bcca0<>+56(SB)/8, $0x3fc73323a05bcca0
+GLOBL w3fc73323a05bcca0<>(SB), RODATA|NOPTR, $64
+
+DATA wbfc5ac0ecdb0fd0a<>+0(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+8(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+16(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+24(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+32(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+40(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+48(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA wbfc5ac0ecdb0fd0a<>+56(SB)/8, $0xbfc5ac0ecdb0fd0a
+GLOBL wbfc5ac0ecdb0fd0a<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc3139a3ac0f201<>+0(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+8(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+16(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+24(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+32(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+40(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+48(SB)/8, $0x3fc3139a3ac0f201
+DATA w3fc3139a3ac0f201<>+56(SB)/8, $0x3fc3139a3ac0f201
+GLOBL w3fc3139a3ac0f201<>(SB), RODATA|NOPTR, $64
+
+DATA wbf93df8298f1082a<>+0(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+8(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+16(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+24(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+32(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+40(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+48(SB)/8, $0xbf93df8298f1082a
+DATA wbf93df8298f1082a<>+56(SB)/8, $0xbf93df8298f1082a
+GLOBL wbf93df8298f1082a<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa71f7aa21f391b<>+0(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+8(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+16(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+24(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+32(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+40(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+48(SB)/8, $0x3fa71f7aa21f391b
+DATA w3fa71f7aa21f391b<>+56(SB)/8, $0x3fa71f7aa21f391b
+GLOBL w3fa71f7aa21f391b<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa0cfff0d6187cc<>+0(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+8(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+16(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+24(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+32(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+40(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+48(SB)/8, $0x3fa0cfff0d6187cc
+DATA w3fa0cfff0d6187cc<>+56(SB)/8, $0x3fa0cfff0d6187cc
+GLOBL w3fa0cfff0d6187cc<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa4717628807023<>+0(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+8(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+16(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+24(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+32(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+40(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+48(SB)/8, $0x3fa4717628807023
+DATA w3fa4717628807023<>+56(SB)/8, $0x3fa4717628807023
+GLOBL w3fa4717628807023<>(SB), RODATA|NOPTR, $64
+
+DATA w3fa6ed353c42841c<>+0(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+8(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+16(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+24(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+32(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+40(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+48(SB)/8, $0x3fa6ed353c42841c
+DATA w3fa6ed353c42841c<>+56(SB)/8, $0x3fa6ed353c42841c
+GLOBL w3fa6ed353c42841c<>(SB), RODATA|NOPTR, $64
+
+DATA w3faa67d11f641b81<>+0(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+8(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+16(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+24(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+32(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+40(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+48(SB)/8, $0x3faa67d11f641b81
+DATA w3faa67d11f641b81<>+56(SB)/8, $0x3faa67d11f641b81
+GLOBL w3faa67d11f641b81<>(SB), RODATA|NOPTR, $64
+
+DATA w3faf045bd766d552<>+0(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+8(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+16(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+24(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+32(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+40(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+48(SB)/8, $0x3faf045bd766d552
+DATA w3faf045bd766d552<>+56(SB)/8, $0x3faf045bd766d552
+GLOBL w3faf045bd766d552<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb2ba8dc87d8478<>+0(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+8(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+16(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+24(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+32(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+40(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+48(SB)/8, $0x3fb2ba8dc87d8478
+DATA w3fb2ba8dc87d8478<>+56(SB)/8, $0x3fb2ba8dc87d8478
+GLOBL w3fb2ba8dc87d8478<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb78494ae9f37cc<>+0(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+8(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+16(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+24(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+32(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+40(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+48(SB)/8, $0x3fb78494ae9f37cc
+DATA w3fb78494ae9f37cc<>+56(SB)/8, $0x3fb78494ae9f37cc
+GLOBL w3fb78494ae9f37cc<>(SB), RODATA|NOPTR, $64
+
+DATA w3fbf55d0d7918d44<>+0(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+8(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+16(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+24(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+32(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+40(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+48(SB)/8, $0x3fbf55d0d7918d44
+DATA w3fbf55d0d7918d44<>+56(SB)/8, $0x3fbf55d0d7918d44
+GLOBL w3fbf55d0d7918d44<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc71713082d9859<>+0(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+8(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+16(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+24(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+32(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+40(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+48(SB)/8, $0x3fc71713082d9859
+DATA w3fc71713082d9859<>+56(SB)/8, $0x3fc71713082d9859
+GLOBL w3fc71713082d9859<>(SB), RODATA|NOPTR, $64
+
+DATA w3fd4ffddeaa22dc9<>+0(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+8(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+16(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+24(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+32(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+40(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+48(SB)/8, $0x3fd4ffddeaa22dc9
+DATA w3fd4ffddeaa22dc9<>+56(SB)/8, $0x3fd4ffddeaa22dc9
+GLOBL w3fd4ffddeaa22dc9<>(SB), RODATA|NOPTR, $64
+
+DATA wbc9a6b6cf626b146<>+0(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+8(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+16(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+24(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+32(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+40(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+48(SB)/8, $0xbc9a6b6cf626b146
+DATA wbc9a6b6cf626b146<>+56(SB)/8, $0xbc9a6b6cf626b146
+GLOBL wbc9a6b6cf626b146<>(SB), RODATA|NOPTR, $64
+
+DATA w3ff40d931ff62706<>+0(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+8(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+16(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+24(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+32(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+40(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+48(SB)/8, $0x3ff40d931ff62706
+DATA w3ff40d931ff62706<>+56(SB)/8, $0x3ff40d931ff62706
+GLOBL w3ff40d931ff62706<>(SB), RODATA|NOPTR, $64
+
+// func erfinvSlopeByAVX512(dst []float64, a []float64, log []float64, s []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·erfinvSlopeByAVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_len+8(FP), AX
+	CMPQ a_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ s_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ s_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VMOVUPD      64(DX)(DI*8), Z3
+	VMOVUPD      64(BX)(DI*8), Z4
+	VMOVUPD      64(SI)(DI*8), Z5
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VXORPD       w8000000000000000<>+0(SB), Z4, Z4
+	VSQRTPD      Z1, Z6
+	VSQRTPD      Z4, Z7
+	VPSRLQ       $0x33, Z6, Z8
+	VPSRLQ       $0x33, Z7, Z9
+	VMOVUPD      erfinvSlopeFar0<>+0(SB), Z10
+	VMOVUPD      erfinvSlopeFar0<>+64(SB), Z11
+	VMOVUPD      Z8, Z12
+	VPERMI2PD    Z11, Z10, Z12
+	VMOVUPD      Z9, Z13
+	VPERMI2PD    Z11, Z10, Z13
+	VSUBPD       Z12, Z6, Z10
+	VSUBPD       Z13, Z7, Z11
+	VMOVUPD      erfinvSlopeFar1<>+0(SB), Z12
+	VMOVUPD      erfinvSlopeFar1<>+64(SB), Z13
+	VMOVUPD      Z8, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	VMOVUPD      Z9, Z15
+	VPERMI2PD    Z13, Z12, Z15
+	VMOVUPD      erfinvSlopeFar2<>+0(SB), Z12
+	VMOVUPD      erfinvSlopeFar2<>+64(SB), Z13
+	VMOVUPD      Z8, Z16
+	VPERMI2PD    Z13, Z12, Z16
+	VMOVUPD      Z9, Z17
+	VPERMI2PD    Z13, Z12, Z17
+	VMOVUPD      Z10, Z12
+	VFMADD213PD  Z14, Z16, Z12
+	VSUBPD       Z12, Z14, Z13
+	VFMADD213PD  Z13, Z10, Z16
+	VMOVUPD      Z11, Z13
+	VFMADD213PD  Z15, Z17, Z13
+	VSUBPD       Z13, Z15, Z14
+	VFMADD213PD  Z14, Z11, Z17
+	VMOVUPD      erfinvSlopeFar3<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar3<>+64(SB), Z15
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z15, Z14, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z15, Z14, Z19
+	VMOVUPD      erfinvSlopeFar4<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar4<>+64(SB), Z15
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z15, Z14, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z15, Z14, Z21
+	VFMADD231PD  Z20, Z10, Z18
+	VFNMADD231PD Z6, Z6, Z1
+	VFMADD231PD  Z18, Z1, Z16
+	VFMADD231PD  Z21, Z11, Z19
+	VFNMADD231PD Z7, Z7, Z4
+	VFMADD231PD  Z19, Z4, Z17
+	VMULPD       Z10, Z10, Z1
+	VMULPD       Z11, Z11, Z4
+	VMOVUPD      erfinvSlopeFar21<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar21<>+64(SB), Z15
+	VMOVUPD      Z8, Z18
+	VPERMI2PD    Z15, Z14, Z18
+	VMOVUPD      Z9, Z19
+	VPERMI2PD    Z15, Z14, Z19
+	VMOVUPD      erfinvSlopeFar20<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar20<>+64(SB), Z15
+	VMOVUPD      Z8, Z20
+	VPERMI2PD    Z15, Z14, Z20
+	VMOVUPD      Z9, Z21
+	VPERMI2PD    Z15, Z14, Z21
+	VMOVUPD      erfinvSlopeFar19<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar19<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar18<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar18<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar17<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar17<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar16<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar16<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar15<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar15<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar14<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar14<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar13<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar13<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar12<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar12<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar11<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar11<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar10<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar10<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar9<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar9<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar8<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar8<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar7<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar7<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z18
+	VFMADD213PD  Z23, Z4, Z19
+	VMOVUPD      erfinvSlopeFar6<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar6<>+64(SB), Z15
+	VMOVUPD      Z8, Z22
+	VPERMI2PD    Z15, Z14, Z22
+	VMOVUPD      Z9, Z23
+	VPERMI2PD    Z15, Z14, Z23
+	VFMADD213PD  Z22, Z1, Z20
+	VFMADD213PD  Z23, Z4, Z21
+	VMOVUPD      erfinvSlopeFar5<>+0(SB), Z14
+	VMOVUPD      erfinvSlopeFar5<>+64(SB), Z15
+	VMOVUPD      Z8, Z8
+	VPERMI2PD    Z15, Z14, Z8
+	VMOVUPD      Z9, Z9
+	VPERMI2PD    Z15, Z14, Z9
+	VFMADD213PD  Z8, Z1, Z18
+	VFMADD213PD  Z9, Z4, Z19
+	VFMADD213PD  Z18, Z10, Z20
+	VFMADD213PD  Z19, Z11, Z21
+	VFMADD231PD  Z20, Z1, Z16
+	VADDPD       Z16, Z12, Z1
+	VDIVPD       Z2, Z1, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z6, K1
+	VMOVUPD      Z6, K1, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z6
+	VMOVUPD      w40123fdfc2da6669<>+0(SB), Z8
+	VMOVUPD      wc0122708b4389b23<>+0(SB), Z9
+	VMOVUPD      w400db26c711a75ff<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      wbfe85cb2d47409de<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3febc4bff442df7c<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      w3fdd512ba14aad84<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3fe150aa0158d889<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      w3fe1353571096be7<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3fe1818512a2fac9<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      w3fe1d1e89989afeb<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3fe2359c42ef8558<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      w3fe2b557b9457c2a<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3fe3633ecbf46eec<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      w3fe468b370d66a21<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VMOVUPD      w3fe645f7c63f2c74<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VMOVUPD      wbc8661fdb9f38e0e<>+0(SB), Z10
+	VFMADD213PD  Z10, Z6, Z9
+	VFMADD213PD  Z9, Z2, Z8
+	VADDPD       w3fec5bf891b4ef6b<>+0(SB), Z8, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD      Z2, K1, Z1
+	VFMADD231PD  Z21, Z4, Z17
+	VADDPD       Z17, Z13, Z0
+	VDIVPD       Z5, Z0, Z0
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z7, K1
+	VMOVUPD      Z7, K1, Z0
+	VMULPD       Z3, Z3, Z2
+	VMULPD       Z2, Z2, Z4
+	VMOVUPD      w40123fdfc2da6669<>+0(SB), Z5
+	VMOVUPD      wc0122708b4389b23<>+0(SB), Z6
+	VMOVUPD      w400db26c711a75ff<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbfe85cb2d47409de<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3febc4bff442df7c<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fdd512ba14aad84<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fe150aa0158d889<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fe1353571096be7<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fe1818512a2fac9<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fe1d1e89989afeb<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fe2359c42ef8558<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fe2b557b9457c2a<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fe3633ecbf46eec<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      w3fe468b370d66a21<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VMOVUPD      w3fe645f7c63f2c74<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z5
+	VMOVUPD      wbc8661fdb9f38e0e<>+0(SB), Z7
+	VFMADD213PD  Z7, Z4, Z6
+	VFMADD213PD  Z6, Z2, Z5
+	VADDPD       w3fec5bf891b4ef6b<>+0(SB), Z5, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z3, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VMOVUPD      Z2, K1, Z0
+	VMOVUPD      Z1, (CX)(DI*8)
+	VMOVUPD      Z0, 64(CX)(DI*8)
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      erfinvSlopeFar0<>+0(SB), Z5
+	VMOVUPD      erfinvSlopeFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      erfinvSlopeFar1<>+0(SB), Z6
+	VMOVUPD      erfinvSlopeFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      erfinvSlopeFar2<>+0(SB), Z6
+	VMOVUPD      erfinvSlopeFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      erfinvSlopeFar3<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvSlopeFar4<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      erfinvSlopeFar21<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar21<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvSlopeFar20<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar20<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VMOVUPD      erfinvSlopeFar19<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar19<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar18<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar18<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar17<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar17<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar16<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar16<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar15<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar15<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar14<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar14<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar13<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar13<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar12<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar12<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar11<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar11<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar10<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar10<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar9<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar9<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar8<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar8<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar7<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar7<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar6<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar6<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar5<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar5<>+64(SB), Z8
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z8, Z7, Z4
+	VFMADD213PD  Z4, Z1, Z10
+	VFMADD213PD  Z10, Z5, Z11
+	VFMADD231PD  Z11, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VDIVPD       Z2, Z1, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K1
+	VMOVUPD      Z3, K1, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w40123fdfc2da6669<>+0(SB), Z4
+	VMOVUPD      wc0122708b4389b23<>+0(SB), Z5
+	VMOVUPD      w400db26c711a75ff<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbfe85cb2d47409de<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3febc4bff442df7c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fdd512ba14aad84<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe150aa0158d889<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe1353571096be7<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe1818512a2fac9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe1d1e89989afeb<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe2359c42ef8558<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe2b557b9457c2a<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe3633ecbf46eec<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe468b370d66a21<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe645f7c63f2c74<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc8661fdb9f38e0e<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VADDPD       w3fec5bf891b4ef6b<>+0(SB), Z4, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD      Z2, K1, Z1
+	VMOVUPD      Z1, (CX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, R8
+	BZHIQ        AX, R8, R8
+	KMOVW        R8, K1
+	VMOVUPD.Z    (DX)(DI*8), K1, Z0
+	VMOVUPD.Z    (BX)(DI*8), K1, Z1
+	VMOVUPD.Z    (SI)(DI*8), K1, Z2
+	VXORPD       w8000000000000000<>+0(SB), Z1, Z1
+	VSQRTPD      Z1, Z3
+	VPSRLQ       $0x33, Z3, Z4
+	VMOVUPD      erfinvSlopeFar0<>+0(SB), Z5
+	VMOVUPD      erfinvSlopeFar0<>+64(SB), Z6
+	VMOVUPD      Z4, Z7
+	VPERMI2PD    Z6, Z5, Z7
+	VSUBPD       Z7, Z3, Z5
+	VMOVUPD      erfinvSlopeFar1<>+0(SB), Z6
+	VMOVUPD      erfinvSlopeFar1<>+64(SB), Z7
+	VMOVUPD      Z4, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VMOVUPD      erfinvSlopeFar2<>+0(SB), Z6
+	VMOVUPD      erfinvSlopeFar2<>+64(SB), Z7
+	VMOVUPD      Z4, Z9
+	VPERMI2PD    Z7, Z6, Z9
+	VMOVUPD      Z5, Z6
+	VFMADD213PD  Z8, Z9, Z6
+	VSUBPD       Z6, Z8, Z7
+	VFMADD213PD  Z7, Z5, Z9
+	VMOVUPD      erfinvSlopeFar3<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar3<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvSlopeFar4<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar4<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VFMADD231PD  Z11, Z5, Z10
+	VFNMADD231PD Z3, Z3, Z1
+	VFMADD231PD  Z10, Z1, Z9
+	VMULPD       Z5, Z5, Z1
+	VMOVUPD      erfinvSlopeFar21<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar21<>+64(SB), Z8
+	VMOVUPD      Z4, Z10
+	VPERMI2PD    Z8, Z7, Z10
+	VMOVUPD      erfinvSlopeFar20<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar20<>+64(SB), Z8
+	VMOVUPD      Z4, Z11
+	VPERMI2PD    Z8, Z7, Z11
+	VMOVUPD      erfinvSlopeFar19<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar19<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar18<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar18<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar17<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar17<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar16<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar16<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar15<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar15<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar14<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar14<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar13<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar13<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar12<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar12<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar11<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar11<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar10<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar10<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar9<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar9<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar8<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar8<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar7<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar7<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z10
+	VMOVUPD      erfinvSlopeFar6<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar6<>+64(SB), Z8
+	VMOVUPD      Z4, Z12
+	VPERMI2PD    Z8, Z7, Z12
+	VFMADD213PD  Z12, Z1, Z11
+	VMOVUPD      erfinvSlopeFar5<>+0(SB), Z7
+	VMOVUPD      erfinvSlopeFar5<>+64(SB), Z8
+	VMOVUPD      Z4, Z4
+	VPERMI2PD    Z8, Z7, Z4
+	VFMADD213PD  Z4, Z1, Z10
+	VFMADD213PD  Z10, Z5, Z11
+	VFMADD231PD  Z11, Z1, Z9
+	VADDPD       Z9, Z6, Z1
+	VDIVPD       Z2, Z1, Z1
+	VCMPPD       $0x1e, w7fefffffffffffff<>+0(SB), Z3, K2
+	VMOVUPD      Z3, K2, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMOVUPD      w40123fdfc2da6669<>+0(SB), Z4
+	VMOVUPD      wc0122708b4389b23<>+0(SB), Z5
+	VMOVUPD      w400db26c711a75ff<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbfe85cb2d47409de<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3febc4bff442df7c<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fdd512ba14aad84<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe150aa0158d889<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe1353571096be7<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe1818512a2fac9<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe1d1e89989afeb<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe2359c42ef8558<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe2b557b9457c2a<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe3633ecbf46eec<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      w3fe468b370d66a21<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VMOVUPD      w3fe645f7c63f2c74<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z4
+	VMOVUPD      wbc8661fdb9f38e0e<>+0(SB), Z6
+	VFMADD213PD  Z6, Z3, Z5
+	VFMADD213PD  Z5, Z2, Z4
+	VADDPD       w3fec5bf891b4ef6b<>+0(SB), Z4, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K2
+	VMOVUPD      Z2, K2, Z1
+	VMOVUPD      Z1, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA erfinvSlopeFar0<>+0(SB)/8, $0x4003fe680ea5d678
+DATA erfinvSlopeFar0<>+8(SB)/8, $0x400c012cd967b22c
+DATA erfinvSlopeFar0<>+16(SB)/8, $0x401400bde3d42f92
+DATA erfinvSlopeFar0<>+24(SB)/8, $0x401c005b7f82cb78
+DATA erfinvSlopeFar0<>+32(SB)/8, $0x40240041870edd54
+DATA erfinvSlopeFar0<>+40(SB)/8, $0x402c0039b2e5bc1c
+DATA erfinvSlopeFar0<>+48(SB)/8, $0x4033fff2a50dab48
+DATA erfinvSlopeFar0<>+56(SB)/8, $0x4039bfc0542808de
+DATA erfinvSlopeFar0<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar0<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar0<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar0<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar0<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar0<>+104(SB)/8, $0x3fed4e022a1d3d98
+DATA erfinvSlopeFar0<>+112(SB)/8, $0x3ff4024a259587bb
+DATA erfinvSlopeFar0<>+120(SB)/8, $0x3ffc01b9b47b8f68
+GLOBL erfinvSlopeFar0<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar1<>+0(SB)/8, $0x3fcacfb20db83e42
+DATA erfinvSlopeFar1<>+8(SB)/8, $0x3fc2f3254db095c5
+DATA erfinvSlopeFar1<>+16(SB)/8, $0x3fba39f3ec0da177
+DATA erfinvSlopeFar1<>+24(SB)/8, $0x3fb2932181753fb4
+DATA erfinvSlopeFar1<>+32(SB)/8, $0x3fa9d783f0eb5d60
+DATA erfinvSlopeFar1<>+40(SB)/8, $0x3fa2639ae0fb7e87
+DATA erfinvSlopeFar1<>+48(SB)/8, $0x3f99aecbc3fa8e8d
+DATA erfinvSlopeFar1<>+56(SB)/8, $0x3f93ed39dcb8e91f
+DATA erfinvSlopeFar1<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar1<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar1<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar1<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar1<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar1<>+104(SB)/8, $0x3fe0afe47135691e
+DATA erfinvSlopeFar1<>+112(SB)/8, $0x3fda1bd5520598fb
+DATA erfinvSlopeFar1<>+120(SB)/8, $0x3fd325c9856b68ab
+GLOBL erfinvSlopeFar1<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar2<>+0(SB)/8, $0xbfb5ee7bd9dfb4b2
+DATA erfinvSlopeFar2<>+8(SB)/8, $0xbfa662092cc610d3
+DATA erfinvSlopeFar2<>+16(SB)/8, $0xbf95987088f1a326
+DATA erfinvSlopeFar2<>+24(SB)/8, $0xbf85af23dccccd74
+DATA erfinvSlopeFar2<>+32(SB)/8, $0xbf74f637fee4f10f
+DATA erfinvSlopeFar2<>+40(SB)/8, $0xbf653364dd024e1a
+DATA erfinvSlopeFar2<>+48(SB)/8, $0xbf54a73bee0c37f2
+DATA erfinvSlopeFar2<>+56(SB)/8, $0xbf48d9e599d77757
+DATA erfinvSlopeFar2<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar2<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar2<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar2<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar2<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar2<>+104(SB)/8, $0xbfd9ba373c38db9e
+DATA erfinvSlopeFar2<>+112(SB)/8, $0xbfd200ee686404a2
+DATA erfinvSlopeFar2<>+120(SB)/8, $0xbfc53de6e04e13bf
+GLOBL erfinvSlopeFar2<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar3<>+0(SB)/8, $0xbf918cfc43f28f91
+DATA erfinvSlopeFar3<>+8(SB)/8, $0xbf799389f6aa9ad1
+DATA erfinvSlopeFar3<>+16(SB)/8, $0xbf61461c6bd4e7de
+DATA erfinvSlopeFar3<>+24(SB)/8, $0xbf48c7d802002134
+DATA erfinvSlopeFar3<>+32(SB)/8, $0xbf30c4c2a801eccb
+DATA erfinvSlopeFar3<>+40(SB)/8, $0xbf183a8a7ce49fee
+DATA erfinvSlopeFar3<>+48(SB)/8, $0xbf0085d493c32f89
+DATA erfinvSlopeFar3<>+56(SB)/8, $0xbeeee2584c30cc5e
+DATA erfinvSlopeFar3<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar3<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar3<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar3<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar3<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar3<>+104(SB)/8, $0xbfcc17fa5c22bea4
+DATA erfinvSlopeFar3<>+112(SB)/8, $0xbfbccafe68664558
+DATA erfinvSlopeFar3<>+120(SB)/8, $0xbfa8453fd815b203
+GLOBL erfinvSlopeFar3<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar4<>+0(SB)/8, $0x3f94b555489dd0d2
+DATA erfinvSlopeFar4<>+8(SB)/8, $0x3f7623c109e0a2f9
+DATA erfinvSlopeFar4<>+16(SB)/8, $0x3f5512d4eb21d31e
+DATA erfinvSlopeFar4<>+24(SB)/8, $0x3f358df832a0e9aa
+DATA erfinvSlopeFar4<>+32(SB)/8, $0x3f14560332244899
+DATA erfinvSlopeFar4<>+40(SB)/8, $0x3ef4ea1dc6d38b02
+DATA erfinvSlopeFar4<>+48(SB)/8, $0x3ed3e9fe338d55a7
+DATA erfinvSlopeFar4<>+56(SB)/8, $0x3ebcdf78adadcd84
+DATA erfinvSlopeFar4<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar4<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar4<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar4<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar4<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar4<>+104(SB)/8, $0x3fdd2c7db852539e
+DATA erfinvSlopeFar4<>+112(SB)/8, $0x3fcb5144c7141ab7
+DATA erfinvSlopeFar4<>+120(SB)/8, $0x3fb2fabbb5ddce34
+GLOBL erfinvSlopeFar4<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar21<>+0(SB)/8, $0x3e04e7dc63984a53
+DATA erfinvSlopeFar21<>+8(SB)/8, $0xbdacad1eaefae0c8
+DATA erfinvSlopeFar21<>+16(SB)/8, $0xbcfea21434658c2d
+DATA erfinvSlopeFar21<>+24(SB)/8, $0x3c7a915b559b084f
+DATA erfinvSlopeFar21<>+32(SB)/8, $0x3bf0745cc15f717b
+DATA erfinvSlopeFar21<>+40(SB)/8, $0x3b5e952f18a8100e
+DATA erfinvSlopeFar21<>+48(SB)/8, $0x3ac3d9615d5abf7d
+DATA erfinvSlopeFar21<>+56(SB)/8, $0x3a51a0f53720125b
+DATA erfinvSlopeFar21<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar21<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar21<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar21<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar21<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar21<>+104(SB)/8, $0x3f7b1527254ebfed
+DATA erfinvSlopeFar21<>+112(SB)/8, $0xbf257822992940d9
+DATA erfinvSlopeFar21<>+120(SB)/8, $0x3eb0dd93aa06e8ff
+GLOBL erfinvSlopeFar21<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar20<>+0(SB)/8, $0x3e2533bb53436436
+DATA erfinvSlopeFar20<>+8(SB)/8, $0x3dc94568dccfbe2f
+DATA erfinvSlopeFar20<>+16(SB)/8, $0x3d12d08057839619
+DATA erfinvSlopeFar20<>+24(SB)/8, $0xbcab9cac06c9595b
+DATA erfinvSlopeFar20<>+32(SB)/8, $0xbc2567cb0a26cf21
+DATA erfinvSlopeFar20<>+40(SB)/8, $0xbb9af589e26c85f2
+DATA erfinvSlopeFar20<>+48(SB)/8, $0xbb08c11309415947
+DATA erfinvSlopeFar20<>+56(SB)/8, $0xba9c418114e42cb2
+DATA erfinvSlopeFar20<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar20<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar20<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar20<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar20<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar20<>+104(SB)/8, $0xbf79aec158dc48b2
+DATA erfinvSlopeFar20<>+112(SB)/8, $0x3f318512d8322dd9
+DATA erfinvSlopeFar20<>+120(SB)/8, $0xbec65948d093f322
+GLOBL erfinvSlopeFar20<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar19<>+0(SB)/8, $0xbe52c6e10ec8745a
+DATA erfinvSlopeFar19<>+8(SB)/8, $0xbde3336f661590d7
+DATA erfinvSlopeFar19<>+16(SB)/8, $0x3d25354317a34bfb
+DATA erfinvSlopeFar19<>+24(SB)/8, $0x3cda0cd11a647f0b
+DATA erfinvSlopeFar19<>+32(SB)/8, $0x3c57548f0634f33e
+DATA erfinvSlopeFar19<>+40(SB)/8, $0x3bd5b1b9c2a57692
+DATA erfinvSlopeFar19<>+48(SB)/8, $0x3b499166adc220ef
+DATA erfinvSlopeFar19<>+56(SB)/8, $0x3ae62c6553a5ccb4
+DATA erfinvSlopeFar19<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar19<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar19<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar19<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar19<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar19<>+104(SB)/8, $0x3f513ab0de7efab1
+DATA erfinvSlopeFar19<>+112(SB)/8, $0xbf30d7d6718ec792
+DATA erfinvSlopeFar19<>+120(SB)/8, $0x3ed64c02d752aed2
+GLOBL erfinvSlopeFar19<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar18<>+0(SB)/8, $0x3e71742185e57e0b
+DATA erfinvSlopeFar18<>+8(SB)/8, $0x3dfd9bfe4cb3a805
+DATA erfinvSlopeFar18<>+16(SB)/8, $0xbd650eb8740ad995
+DATA erfinvSlopeFar18<>+24(SB)/8, $0xbd09813452b2fb85
+DATA erfinvSlopeFar18<>+32(SB)/8, $0xbc8df634edff6a98
+DATA erfinvSlopeFar18<>+40(SB)/8, $0xbc130b6c4bd12cae
+DATA erfinvSlopeFar18<>+48(SB)/8, $0xbb8fd143e1718be5
+DATA erfinvSlopeFar18<>+56(SB)/8, $0xbb31becbdb54a592
+DATA erfinvSlopeFar18<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar18<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar18<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar18<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar18<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar18<>+104(SB)/8, $0x3f7f5bf460146cb4
+DATA erfinvSlopeFar18<>+112(SB)/8, $0x3f135f587fb34e12
+DATA erfinvSlopeFar18<>+120(SB)/8, $0xbee28dca9f48ab09
+GLOBL erfinvSlopeFar18<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar17<>+0(SB)/8, $0xbe8b75ecd89c28b9
+DATA erfinvSlopeFar17<>+8(SB)/8, $0xbe14c8a39d8085aa
+DATA erfinvSlopeFar17<>+16(SB)/8, $0x3d96170753d52b2b
+DATA erfinvSlopeFar17<>+24(SB)/8, $0x3d388b76636a2462
+DATA erfinvSlopeFar17<>+32(SB)/8, $0x3cc360a0480b5dce
+DATA erfinvSlopeFar17<>+40(SB)/8, $0x3c50bd678640662c
+DATA erfinvSlopeFar17<>+48(SB)/8, $0x3bd4125cbe1dd435
+DATA erfinvSlopeFar17<>+56(SB)/8, $0x3b7c66236a9b448b
+DATA erfinvSlopeFar17<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar17<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar17<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar17<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar17<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar17<>+104(SB)/8, $0xbf9034121ad2721c
+DATA erfinvSlopeFar17<>+112(SB)/8, $0x3f3a3dc912d8af06
+DATA erfinvSlopeFar17<>+120(SB)/8, $0x3ee704b69b204d5e
+GLOBL erfinvSlopeFar17<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar16<>+0(SB)/8, $0x3ea35b3ede41f734
+DATA erfinvSlopeFar16<>+8(SB)/8, $0x3e28734941e0f4a8
+DATA erfinvSlopeFar16<>+16(SB)/8, $0xbdc38a11e065df1e
+DATA erfinvSlopeFar16<>+24(SB)/8, $0xbd6733d38db93652
+DATA erfinvSlopeFar16<>+32(SB)/8, $0xbcf8a4b7f18dd0d4
+DATA erfinvSlopeFar16<>+40(SB)/8, $0xbc8d4668a231cdd5
+DATA erfinvSlopeFar16<>+48(SB)/8, $0xbc18f1cff8af7040
+DATA erfinvSlopeFar16<>+56(SB)/8, $0xbbc6b6d5767147ce
+DATA erfinvSlopeFar16<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar16<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar16<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar16<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar16<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar16<>+104(SB)/8, $0x3f91c9522f68dc2c
+DATA erfinvSlopeFar16<>+112(SB)/8, $0xbf537ac5f09c3047
+DATA erfinvSlopeFar16<>+120(SB)/8, $0xbed48b598c81f1c4
+GLOBL erfinvSlopeFar16<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar15<>+0(SB)/8, $0xbeb8a3ae708aa1e5
+DATA erfinvSlopeFar15<>+8(SB)/8, $0xbe31c50cdcd8a678
+DATA erfinvSlopeFar15<>+16(SB)/8, $0x3def5d0578722711
+DATA erfinvSlopeFar15<>+24(SB)/8, $0x3d95a0f0addbf098
+DATA erfinvSlopeFar15<>+32(SB)/8, $0x3d2f2f345669cb6c
+DATA erfinvSlopeFar15<>+40(SB)/8, $0x3cc98cdb4f81535d
+DATA erfinvSlopeFar15<>+48(SB)/8, $0x3c5ef6cfb270b48a
+DATA erfinvSlopeFar15<>+56(SB)/8, $0x3c1229b284815d6a
+DATA erfinvSlopeFar15<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar15<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar15<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar15<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar15<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar15<>+104(SB)/8, $0xbf7e7f63c5c070eb
+DATA erfinvSlopeFar15<>+112(SB)/8, $0x3f611ea55313b90f
+DATA erfinvSlopeFar15<>+120(SB)/8, $0xbefa15639da272aa
+GLOBL erfinvSlopeFar15<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar14<>+0(SB)/8, $0x3ecc04b5774becba
+DATA erfinvSlopeFar14<>+8(SB)/8, $0xbe423cc8e2fe2407
+DATA erfinvSlopeFar14<>+16(SB)/8, $0xbe17af003e954e0b
+DATA erfinvSlopeFar14<>+24(SB)/8, $0xbdc3ea2114e97b3a
+DATA erfinvSlopeFar14<>+32(SB)/8, $0xbd63a78663f36ff4
+DATA erfinvSlopeFar14<>+40(SB)/8, $0xbd06432db13d86a7
+DATA erfinvSlopeFar14<>+48(SB)/8, $0xbca337ae519623bc
+DATA erfinvSlopeFar14<>+56(SB)/8, $0xbc5d0a8793060ad1
+DATA erfinvSlopeFar14<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar14<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar14<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar14<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar14<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar14<>+104(SB)/8, $0xbf8b88fc83e90442
+DATA erfinvSlopeFar14<>+112(SB)/8, $0xbf64e8afd5a897c6
+DATA erfinvSlopeFar14<>+120(SB)/8, $0x3f1c2375e989d600
+GLOBL erfinvSlopeFar14<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar13<>+0(SB)/8, $0xbedb2be4bb4fc5c5
+DATA erfinvSlopeFar13<>+8(SB)/8, $0x3e7f167d66f9b833
+DATA erfinvSlopeFar13<>+16(SB)/8, $0x3e4122dc371bcebb
+DATA erfinvSlopeFar13<>+24(SB)/8, $0x3df22222a9cd5233
+DATA erfinvSlopeFar13<>+32(SB)/8, $0x3d98acafc6733233
+DATA erfinvSlopeFar13<>+40(SB)/8, $0x3d435dd7b9173f6d
+DATA erfinvSlopeFar13<>+48(SB)/8, $0x3ce7d7b00c2bd832
+DATA erfinvSlopeFar13<>+56(SB)/8, $0x3ca736b248285b23
+DATA erfinvSlopeFar13<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar13<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar13<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar13<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar13<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar13<>+104(SB)/8, $0x3fa2d301b1a0d53f
+DATA erfinvSlopeFar13<>+112(SB)/8, $0x3f5ad5b25cc55ddc
+DATA erfinvSlopeFar13<>+120(SB)/8, $0xbf32bddef8343501
+GLOBL erfinvSlopeFar13<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar12<>+0(SB)/8, $0x3ee2f10b74169148
+DATA erfinvSlopeFar12<>+8(SB)/8, $0xbea7ed94cedf2b8a
+DATA erfinvSlopeFar12<>+16(SB)/8, $0xbe67ff79b6b79345
+DATA erfinvSlopeFar12<>+24(SB)/8, $0xbe205832b5f269c4
+DATA erfinvSlopeFar12<>+32(SB)/8, $0xbdcedbbd66ac3081
+DATA erfinvSlopeFar12<>+40(SB)/8, $0xbd80d290112bbd51
+DATA erfinvSlopeFar12<>+48(SB)/8, $0xbd2d9155e415cdc7
+DATA erfinvSlopeFar12<>+56(SB)/8, $0xbcf28db67ee3f126
+DATA erfinvSlopeFar12<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar12<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar12<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar12<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar12<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar12<>+104(SB)/8, $0xbfa83f34c6037d06
+DATA erfinvSlopeFar12<>+112(SB)/8, $0x3f5d0f5fb6a78b57
+DATA erfinvSlopeFar12<>+120(SB)/8, $0x3f43c77da2653612
+GLOBL erfinvSlopeFar12<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar11<>+0(SB)/8, $0x3ea300fb55f8eae0
+DATA erfinvSlopeFar11<>+8(SB)/8, $0x3ecdbe573faefb1d
+DATA erfinvSlopeFar11<>+16(SB)/8, $0x3e905c759b9fff8d
+DATA erfinvSlopeFar11<>+24(SB)/8, $0x3e4d309f61b4cd68
+DATA erfinvSlopeFar11<>+32(SB)/8, $0x3e033a22ccad066a
+DATA erfinvSlopeFar11<>+40(SB)/8, $0x3dbd2fb54cbe609b
+DATA erfinvSlopeFar11<>+48(SB)/8, $0x3d7253df26a7e340
+DATA erfinvSlopeFar11<>+56(SB)/8, $0x3d3da8126c80bd40
+DATA erfinvSlopeFar11<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar11<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar11<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar11<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar11<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar11<>+104(SB)/8, $0x3f9efad8dfde94a5
+DATA erfinvSlopeFar11<>+112(SB)/8, $0xbf81212e297c6fb4
+DATA erfinvSlopeFar11<>+120(SB)/8, $0xbf511b92220a3b58
+GLOBL erfinvSlopeFar11<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar10<>+0(SB)/8, $0xbf11ed6c3ac462a2
+DATA erfinvSlopeFar10<>+8(SB)/8, $0xbef094c957acaf1c
+DATA erfinvSlopeFar10<>+16(SB)/8, $0xbeb5cf12300509a3
+DATA erfinvSlopeFar10<>+24(SB)/8, $0xbe79d73fc7e6754a
+DATA erfinvSlopeFar10<>+32(SB)/8, $0xbe37e18b585fb377
+DATA erfinvSlopeFar10<>+40(SB)/8, $0xbdf94a03d85aea1b
+DATA erfinvSlopeFar10<>+48(SB)/8, $0xbdb6b726fd9dbb3b
+DATA erfinvSlopeFar10<>+56(SB)/8, $0xbd87b3ccbdb1f4a7
+DATA erfinvSlopeFar10<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar10<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar10<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar10<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar10<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar10<>+104(SB)/8, $0x3f933132d5c47329
+DATA erfinvSlopeFar10<>+112(SB)/8, $0x3f91ae6178dc0566
+DATA erfinvSlopeFar10<>+120(SB)/8, $0x3f56a15e8898849a
+GLOBL erfinvSlopeFar10<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar9<>+0(SB)/8, $0x3f36ce3a1c408881
+DATA erfinvSlopeFar9<>+8(SB)/8, $0x3f113b42dfc9f256
+DATA erfinvSlopeFar9<>+16(SB)/8, $0x3edc7f85fc62243a
+DATA erfinvSlopeFar9<>+24(SB)/8, $0x3ea6b1ac6564da25
+DATA erfinvSlopeFar9<>+32(SB)/8, $0x3e6d92c94b98b1af
+DATA erfinvSlopeFar9<>+40(SB)/8, $0x3e35e424739ac584
+DATA erfinvSlopeFar9<>+48(SB)/8, $0x3dfc267ab6b366ed
+DATA erfinvSlopeFar9<>+56(SB)/8, $0x3dd2f203d6d70e7c
+DATA erfinvSlopeFar9<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar9<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar9<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar9<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar9<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar9<>+104(SB)/8, $0xbfb578ef1d24e440
+DATA erfinvSlopeFar9<>+112(SB)/8, $0xbf993b7a7aaac5d4
+DATA erfinvSlopeFar9<>+120(SB)/8, $0xbf4c16320d6166fe
+GLOBL erfinvSlopeFar9<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar8<>+0(SB)/8, $0xbf55464080ca7b9b
+DATA erfinvSlopeFar8<>+8(SB)/8, $0xbf30ff8562fcf635
+DATA erfinvSlopeFar8<>+16(SB)/8, $0xbf024aa5a5b6bcc4
+DATA erfinvSlopeFar8<>+24(SB)/8, $0xbed3c92394b4ac1a
+DATA erfinvSlopeFar8<>+32(SB)/8, $0xbea2439389b95732
+DATA erfinvSlopeFar8<>+40(SB)/8, $0xbe72efa4c14e1c44
+DATA erfinvSlopeFar8<>+48(SB)/8, $0xbe41716975497a6e
+DATA erfinvSlopeFar8<>+56(SB)/8, $0xbe1e4aae32020f84
+DATA erfinvSlopeFar8<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar8<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar8<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar8<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar8<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar8<>+104(SB)/8, $0x3fc0768404fd5b4a
+DATA erfinvSlopeFar8<>+112(SB)/8, $0x3f97150cfc6bdd8e
+DATA erfinvSlopeFar8<>+120(SB)/8, $0xbf639e775914bdb6
+GLOBL erfinvSlopeFar8<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar7<>+0(SB)/8, $0x3f712488ddd98039
+DATA erfinvSlopeFar7<>+8(SB)/8, $0x3f5013ca6db45f09
+DATA erfinvSlopeFar7<>+16(SB)/8, $0x3f271bc9bc2c7ab5
+DATA erfinvSlopeFar7<>+24(SB)/8, $0x3f0123712f51a43b
+DATA erfinvSlopeFar7<>+32(SB)/8, $0x3ed682ef36a6612d
+DATA erfinvSlopeFar7<>+40(SB)/8, $0x3eb05f76473eb131
+DATA erfinvSlopeFar7<>+48(SB)/8, $0x3e859edbdf94fb2d
+DATA erfinvSlopeFar7<>+56(SB)/8, $0x3e68393c7aff4d64
+DATA erfinvSlopeFar7<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar7<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar7<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar7<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar7<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar7<>+104(SB)/8, $0xbfbbb680d7326d9e
+DATA erfinvSlopeFar7<>+112(SB)/8, $0x3f49abc85ce0bb91
+DATA erfinvSlopeFar7<>+120(SB)/8, $0x3f8906665e7dd019
+GLOBL erfinvSlopeFar7<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar6<>+0(SB)/8, $0xbf891d49a2b6d7cd
+DATA erfinvSlopeFar6<>+8(SB)/8, $0xbf6d581fc283f92c
+DATA erfinvSlopeFar6<>+16(SB)/8, $0xbf4cc82cd7bde261
+DATA erfinvSlopeFar6<>+24(SB)/8, $0xbf2d8733c7f57899
+DATA erfinvSlopeFar6<>+32(SB)/8, $0xbf0bb48d965e316f
+DATA erfinvSlopeFar6<>+40(SB)/8, $0xbeec4fb956e5fa04
+DATA erfinvSlopeFar6<>+48(SB)/8, $0xbecacefc3302e990
+DATA erfinvSlopeFar6<>+56(SB)/8, $0xbeb360fffdc4aef2
+DATA erfinvSlopeFar6<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar6<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar6<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar6<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar6<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar6<>+104(SB)/8, $0xbf764a4581fa5e88
+DATA erfinvSlopeFar6<>+112(SB)/8, $0xbfad8ef5b60261bf
+DATA erfinvSlopeFar6<>+120(SB)/8, $0xbfa224486ce84db2
+GLOBL erfinvSlopeFar6<>(SB), RODATA|NOPTR, $128
+
+DATA erfinvSlopeFar5<>+0(SB)/8, $0x3fa11a1c7bc28fb9
+DATA erfinvSlopeFar5<>+8(SB)/8, $0x3f89f66d212bafcb
+DATA erfinvSlopeFar5<>+16(SB)/8, $0x3f71b5760a85926c
+DATA erfinvSlopeFar5<>+24(SB)/8, $0x3f5955019ad43def
+DATA erfinvSlopeFar5<>+32(SB)/8, $0x3f410975f3c1ff96
+DATA erfinvSlopeFar5<>+40(SB)/8, $0x3f287cba4962cf91
+DATA erfinvSlopeFar5<>+48(SB)/8, $0x3f10a182d73eb6f1
+DATA erfinvSlopeFar5<>+56(SB)/8, $0x3eff06072b661219
+DATA erfinvSlopeFar5<>+64(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar5<>+72(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar5<>+80(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar5<>+88(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar5<>+96(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar5<>+104(SB)/8, $0x3fc956e6592edc43
+DATA erfinvSlopeFar5<>+112(SB)/8, $0x3fc3c3ff85483593
+DATA erfinvSlopeFar5<>+120(SB)/8, $0x3fb51634872665e8
+GLOBL erfinvSlopeFar5<>(SB), RODATA|NOPTR, $128
+
+DATA w40123fdfc2da6669<>+0(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+8(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+16(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+24(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+32(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+40(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+48(SB)/8, $0x40123fdfc2da6669
+DATA w40123fdfc2da6669<>+56(SB)/8, $0x40123fdfc2da6669
+GLOBL w40123fdfc2da6669<>(SB), RODATA|NOPTR, $64
+
+DATA wc0122708b4389b23<>+0(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+8(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+16(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+24(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+32(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+40(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+48(SB)/8, $0xc0122708b4389b23
+DATA wc0122708b4389b23<>+56(SB)/8, $0xc0122708b4389b23
+GLOBL wc0122708b4389b23<>(SB), RODATA|NOPTR, $64
+
+DATA w400db26c711a75ff<>+0(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+8(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+16(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+24(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+32(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+40(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+48(SB)/8, $0x400db26c711a75ff
+DATA w400db26c711a75ff<>+56(SB)/8, $0x400db26c711a75ff
+GLOBL w400db26c711a75ff<>(SB), RODATA|NOPTR, $64
+
+DATA wbfe85cb2d47409de<>+0(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+8(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+16(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+24(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+32(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+40(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+48(SB)/8, $0xbfe85cb2d47409de
+DATA wbfe85cb2d47409de<>+56(SB)/8, $0xbfe85cb2d47409de
+GLOBL wbfe85cb2d47409de<>(SB), RODATA|NOPTR, $64
+
+DATA w3febc4bff442df7c<>+0(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+8(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+16(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+24(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+32(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+40(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+48(SB)/8, $0x3febc4bff442df7c
+DATA w3febc4bff442df7c<>+56(SB)/8, $0x3febc4bff442df7c
+GLOBL w3febc4bff442df7c<>(SB), RODATA|NOPTR, $64
+
+DATA w3fdd512ba14aad84<>+0(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+8(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+16(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+24(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+32(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+40(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+48(SB)/8, $0x3fdd512ba14aad84
+DATA w3fdd512ba14aad84<>+56(SB)/8, $0x3fdd512ba14aad84
+GLOBL w3fdd512ba14aad84<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe150aa0158d889<>+0(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+8(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+16(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+24(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+32(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+40(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+48(SB)/8, $0x3fe150aa0158d889
+DATA w3fe150aa0158d889<>+56(SB)/8, $0x3fe150aa0158d889
+GLOBL w3fe150aa0158d889<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe1353571096be7<>+0(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+8(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+16(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+24(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+32(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+40(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+48(SB)/8, $0x3fe1353571096be7
+DATA w3fe1353571096be7<>+56(SB)/8, $0x3fe1353571096be7
+GLOBL w3fe1353571096be7<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe1818512a2fac9<>+0(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+8(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+16(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+24(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+32(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+40(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+48(SB)/8, $0x3fe1818512a2fac9
+DATA w3fe1818512a2fac9<>+56(SB)/8, $0x3fe1818512a2fac9
+GLOBL w3fe1818512a2fac9<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe1d1e89989afeb<>+0(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+8(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+16(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+24(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+32(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+40(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+48(SB)/8, $0x3fe1d1e89989afeb
+DATA w3fe1d1e89989afeb<>+56(SB)/8, $0x3fe1d1e89989afeb
+GLOBL w3fe1d1e89989afeb<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe2359c42ef8558<>+0(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+8(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+16(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+24(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+32(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+40(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+48(SB)/8, $0x3fe2359c42ef8558
+DATA w3fe2359c42ef8558<>+56(SB)/8, $0x3fe2359c42ef8558
+GLOBL w3fe2359c42ef8558<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe2b557b9457c2a<>+0(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+8(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+16(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+24(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+32(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+40(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+48(SB)/8, $0x3fe2b557b9457c2a
+DATA w3fe2b557b9457c2a<>+56(SB)/8, $0x3fe2b557b9457c2a
+GLOBL w3fe2b557b9457c2a<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe3633ecbf46eec<>+0(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+8(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+16(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+24(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+32(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+40(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+48(SB)/8, $0x3fe3633ecbf46eec
+DATA w3fe3633ecbf46eec<>+56(SB)/8, $0x3fe3633ecbf46eec
+GLOBL w3fe3633ecbf46eec<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe468b370d66a21<>+0(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+8(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+16(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+24(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+32(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+40(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+48(SB)/8, $0x3fe468b370d66a21
+DATA w3fe468b370d66a21<>+56(SB)/8, $0x3fe468b370d66a21
+GLOBL w3fe468b370d66a21<>(SB), RODATA|NOPTR, $64
+
+DATA w3fe645f7c63f2c74<>+0(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+8(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+16(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+24(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+32(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+40(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+48(SB)/8, $0x3fe645f7c63f2c74
+DATA w3fe645f7c63f2c74<>+56(SB)/8, $0x3fe645f7c63f2c74
+GLOBL w3fe645f7c63f2c74<>(SB), RODATA|NOPTR, $64
+
+DATA wbc8661fdb9f38e0e<>+0(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+8(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+16(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+24(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+32(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+40(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+48(SB)/8, $0xbc8661fdb9f38e0e
+DATA wbc8661fdb9f38e0e<>+56(SB)/8, $0xbc8661fdb9f38e0e
+GLOBL wbc8661fdb9f38e0e<>(SB), RODATA|NOPTR, $64
+
 // func erfcAVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·erfcAVX512(SB), NOSPLIT, $0-48
@@ -8012,16 +11543,6 @@ DATA w4008000000000000<>+48(SB)/8, $0x4008000000000000
 DATA w4008000000000000<>+56(SB)/8, $0x4008000000000000
 GLOBL w4008000000000000<>(SB), RODATA|NOPTR, $64
 
-DATA w7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+8(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+16(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+24(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+32(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+40(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+48(SB)/8, $0x7fefffffffffffff
-DATA w7fefffffffffffff<>+56(SB)/8, $0x7fefffffffffffff
-GLOBL w7fefffffffffffff<>(SB), RODATA|NOPTR, $64
-
 // func hypotAVX512(dst []float64, x []float64, y []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·hypotAVX512(SB), NOSPLIT, $0-72
@@ -8386,15 +11907,18 @@ DATA entries<>+48(SB)/8, $·sincAVX512(SB)
 DATA entries<>+56(SB)/8, $·atanAVX512(SB)
 DATA entries<>+64(SB)/8, $·atan2AVX512(SB)
 DATA entries<>+72(SB)/8, $·erfAVX512(SB)
-DATA entries<>+80(SB)/8, $·erfcAVX512(SB)
-DATA entries<>+88(SB)/8, $·normCdfAVX512(SB)
-DATA entries<>+96(SB)/8, $·gaussAVX512(SB)
-DATA entries<>+104(SB)/8, $·normPdfAVX512(SB)
-DATA entries<>+112(SB)/8, $·asinAVX512(SB)
-DATA entries<>+120(SB)/8, $·acosAVX512(SB)
-DATA entries<>+128(SB)/8, $·cbrtAVX512(SB)
-DATA entries<>+136(SB)/8, $·hypotAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $144
+DATA entries<>+80(SB)/8, $·erfinvByAVX512(SB)
+DATA entries<>+88(SB)/8, $·quantileByAVX512(SB)
+DATA entries<>+96(SB)/8, $·erfinvSlopeByAVX512(SB)
+DATA entries<>+104(SB)/8, $·erfcAVX512(SB)
+DATA entries<>+112(SB)/8, $·normCdfAVX512(SB)
+DATA entries<>+120(SB)/8, $·gaussAVX512(SB)
+DATA entries<>+128(SB)/8, $·normPdfAVX512(SB)
+DATA entries<>+136(SB)/8, $·asinAVX512(SB)
+DATA entries<>+144(SB)/8, $·acosAVX512(SB)
+DATA entries<>+152(SB)/8, $·cbrtAVX512(SB)
+DATA entries<>+160(SB)/8, $·hypotAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $168
 
 // func trigAVX512Entries() *uintptr
 TEXT ·trigAVX512Entries(SB), NOSPLIT, $0-8

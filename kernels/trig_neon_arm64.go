@@ -84,6 +84,27 @@ func atan2NEON(dst, y, x []float64) (done int)
 //go:noescape
 func erfNEON(dst, x []float64)
 
+// erfinvByNEON is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func erfinvByNEON(dst, a, log, more []float64)
+
+// quantileByNEON is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = quantileByOf(a, log[i], more[i]) }
+//
+//go:noescape
+func quantileByNEON(dst, a, log, more []float64)
+
+// erfinvSlopeByNEON is
+//
+//	for i, a := range a[:len(dst)] { dst[i] = erfinvSlopeByOf(a, log[i], s[i]) }
+//
+//go:noescape
+func erfinvSlopeByNEON(dst, a, log, s []float64)
+
 // erfcNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }

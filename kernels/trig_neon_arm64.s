@@ -2971,6 +2971,1263 @@ end:
 short:
 	B ·short(SB)
 
+// func erfinvByNEON(dst, a, log, more []float64)
+TEXT ·erfinvByNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD a_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD more_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD more_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	MOVD $erfinvFar<>+0(SB), R26
+	FMOVQ 224(R7), F31 // 0x8000000000000000
+	FMOVQ 992(R7), F30 // 0x7fefffffffffffff
+	FMOVQ 1008(R7), F29 // 0.1281617913338047
+	FMOVQ 1040(R7), F28 // -0.11972257419589771
+	FMOVQ 1264(R7), F27 // 0.886226925452758
+	FMOVQ 336(R7), F26 // 0.5
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6e3f1c84 // eor v4, v4, v31
+	WORD $0x6ee1f826 // fsqrt v6, v1
+	WORD $0x6ee1f887 // fsqrt v7, v4
+	WORD $0x6f4d04c8 // ushr v8, v6, 51
+	WORD $0x6f4d04e9 // ushr v9, v7, 51
+	FMOVD F8, R8
+	FMOVD F9, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V8.D[1], R10
+	VMOV V9.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F8
+	FMOVQ 0(R9), F9
+	FMOVQ 0(R10), F10
+	FMOVQ 0(R11), F11
+	WORD $0x4eca390c // zip1 v12, v8, v10
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4eca7908 // zip2 v8, v8, v10
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4eecd4ca // fsub v10, v6, v12
+	WORD $0x4eedd4eb // fsub v11, v7, v13
+	FMOVQ 16(R8), F12
+	FMOVQ 16(R9), F13
+	FMOVQ 16(R10), F14
+	FMOVQ 16(R11), F15
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x4ea81d0e // mov v14, v8
+	WORD $0x4e70cd4e // fmla v14, v10, v16
+	WORD $0x4ea91d2f // mov v15, v9
+	WORD $0x4e71cd6f // fmla v15, v11, v17
+	WORD $0x4eeed508 // fsub v8, v8, v14
+	WORD $0x4eefd529 // fsub v9, v9, v15
+	WORD $0x4e6ace08 // fmla v8, v16, v10
+	WORD $0x4e6bce29 // fmla v9, v17, v11
+	FMOVQ 32(R8), F16
+	FMOVQ 32(R9), F17
+	FMOVQ 32(R10), F18
+	FMOVQ 32(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e74cd4c // fmla v12, v10, v20
+	WORD $0x4e75cd6d // fmla v13, v11, v21
+	WORD $0x4ee6ccc1 // fmls v1, v6, v6
+	WORD $0x4ee7cce4 // fmls v4, v7, v7
+	WORD $0x4ee2d421 // fsub v1, v1, v2
+	WORD $0x4ee5d482 // fsub v2, v4, v5
+	WORD $0x4e6ccc28 // fmla v8, v1, v12
+	WORD $0x4e6dcc49 // fmla v9, v2, v13
+	WORD $0x6e6add41 // fmul v1, v10, v10
+	WORD $0x6e6bdd62 // fmul v2, v11, v11
+	FMOVQ 144(R8), F4
+	FMOVQ 144(R9), F5
+	FMOVQ 144(R10), F12
+	FMOVQ 144(R11), F13
+	WORD $0x4ecc3892 // zip1 v18, v4, v12
+	WORD $0x4ecd38b3 // zip1 v19, v5, v13
+	WORD $0x4ecc7884 // zip2 v4, v4, v12
+	WORD $0x4ecd78a5 // zip2 v5, v5, v13
+	FMOVQ 128(R8), F12
+	FMOVQ 128(R9), F13
+	FMOVQ 128(R10), F20
+	FMOVQ 128(R11), F21
+	WORD $0x4ed43996 // zip1 v22, v12, v20
+	WORD $0x4ed539b7 // zip1 v23, v13, v21
+	WORD $0x4ed4798c // zip2 v12, v12, v20
+	WORD $0x4ed579ad // zip2 v13, v13, v21
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce56 // fmla v22, v18, v1
+	WORD $0x4e62ce77 // fmla v23, v19, v2
+	FMOVQ 112(R8), F4
+	FMOVQ 112(R9), F5
+	FMOVQ 112(R10), F18
+	FMOVQ 112(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	FMOVQ 96(R8), F12
+	FMOVQ 96(R9), F13
+	FMOVQ 96(R10), F18
+	FMOVQ 96(R11), F19
+	WORD $0x4ed23996 // zip1 v22, v12, v18
+	WORD $0x4ed339b7 // zip1 v23, v13, v19
+	WORD $0x4ed2798c // zip2 v12, v12, v18
+	WORD $0x4ed379ad // zip2 v13, v13, v19
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce96 // fmla v22, v20, v1
+	WORD $0x4e62ceb7 // fmla v23, v21, v2
+	FMOVQ 80(R8), F4
+	FMOVQ 80(R9), F5
+	FMOVQ 80(R10), F18
+	FMOVQ 80(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	FMOVQ 64(R8), F12
+	FMOVQ 64(R9), F13
+	FMOVQ 64(R10), F18
+	FMOVQ 64(R11), F19
+	WORD $0x4ed23996 // zip1 v22, v12, v18
+	WORD $0x4ed339b7 // zip1 v23, v13, v19
+	WORD $0x4ed2798c // zip2 v12, v12, v18
+	WORD $0x4ed379ad // zip2 v13, v13, v19
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce96 // fmla v22, v20, v1
+	WORD $0x4e62ceb7 // fmla v23, v21, v2
+	FMOVQ 48(R8), F4
+	FMOVQ 48(R9), F5
+	FMOVQ 48(R10), F18
+	FMOVQ 48(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	WORD $0x4e61cc90 // fmla v16, v4, v1
+	WORD $0x4e62ccb1 // fmla v17, v5, v2
+	WORD $0x4e6ace90 // fmla v16, v20, v10
+	WORD $0x4e6bceb1 // fmla v17, v21, v11
+	WORD $0x4e70cc28 // fmla v8, v1, v16
+	WORD $0x4e71cc49 // fmla v9, v2, v17
+	WORD $0x4e68d5c1 // fadd v1, v14, v8
+	WORD $0x4e69d5e2 // fadd v2, v15, v9
+	WORD $0x6efee4c4 // fcmgt v4, v6, v30
+	WORD $0x6efee4e5 // fcmgt v5, v7, v30
+	WORD $0x6e611cc4 // bsl v4, v6, v1
+	WORD $0x6e621ce5 // bsl v5, v7, v2
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e63dc62 // fmul v2, v3, v3
+	WORD $0x6e61dc26 // fmul v6, v1, v1
+	WORD $0x6e62dc47 // fmul v7, v2, v2
+	FMOVQ 1024(R7), F8 // 0.10538416794999429
+	WORD $0x4e66cfa8 // fmla v8, v29, v6
+	FMOVQ 1024(R7), F9 // 0.10538416794999429
+	WORD $0x4e67cfa9 // fmla v9, v29, v7
+	FMOVQ 1056(R7), F10 // -0.013723041243496674
+	WORD $0x4e66cf8a // fmla v10, v28, v6
+	FMOVQ 1056(R7), F11 // -0.013723041243496674
+	WORD $0x4e67cf8b // fmla v11, v28, v7
+	FMOVQ 1072(R7), F12 // 0.03193438543433105
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1072(R7), F8 // 0.03193438543433105
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1088(R7), F9 // 0.023219184634905625
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1088(R7), F10 // 0.023219184634905625
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1104(R7), F11 // 0.028233460655045648
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1104(R7), F12 // 0.028233460655045648
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1120(R7), F8 // 0.03166318315249386
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1120(R7), F9 // 0.03166318315249386
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1136(R7), F10 // 0.03646783721261639
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1136(R7), F11 // 0.03646783721261639
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1152(R7), F12 // 0.04283662049164927
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1152(R7), F8 // 0.04283662049164927
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1168(R7), F9 // 0.05173128560446081
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1168(R7), F10 // 0.05173128560446081
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1184(R7), F11 // 0.06495961765976936
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1184(R7), F12 // 0.06495961765976936
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1200(R7), F8 // 0.08655212924276892
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1200(R7), F9 // 0.08655212924276892
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1216(R7), F10 // 0.12755617530558883
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1216(R7), F11 // 0.12755617530558883
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1232(R7), F12 // 0.23201366653465452
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1232(R7), F8 // 0.23201366653465452
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1248(R7), F9 // -3.8346091494311755e-17
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1248(R7), F6 // -3.8346091494311755e-17
+	WORD $0x4e67cd66 // fmla v6, v11, v7
+	WORD $0x4e61cd89 // fmla v9, v12, v1
+	WORD $0x4e62cd06 // fmla v6, v8, v2
+	WORD $0x6e60dd21 // fmul v1, v9, v0
+	WORD $0x6e63dcc2 // fmul v2, v6, v3
+	WORD $0x4e60cf61 // fmla v1, v27, v0
+	WORD $0x4e63cf62 // fmla v2, v27, v3
+	WORD $0x4ee0f806 // fabs v6, v0
+	WORD $0x4ee0f867 // fabs v7, v3
+	WORD $0x6ee6e746 // fcmgt v6, v26, v6
+	WORD $0x6ee7e747 // fcmgt v7, v26, v7
+	WORD $0x6e641c26 // bsl v6, v1, v4
+	WORD $0x6e651c47 // bsl v7, v2, v5
+	WORD $0x6ebf1c06 // bit v6, v0, v31
+	WORD $0x6ebf1c67 // bit v7, v3, v31
+	FSTPQ (F6, F7), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6ee1f823 // fsqrt v3, v1
+	WORD $0x6f4d0464 // ushr v4, v3, 51
+	FMOVD F4, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V4.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F4
+	FMOVQ 0(R9), F5
+	WORD $0x4ec53886 // zip1 v6, v4, v5
+	WORD $0x4ec57884 // zip2 v4, v4, v5
+	WORD $0x4ee6d465 // fsub v5, v3, v6
+	FMOVQ 16(R8), F6
+	FMOVQ 16(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ea41c87 // mov v7, v4
+	WORD $0x4e68cca7 // fmla v7, v5, v8
+	WORD $0x4ee7d484 // fsub v4, v4, v7
+	WORD $0x4e65cd04 // fmla v4, v8, v5
+	FMOVQ 32(R8), F8
+	FMOVQ 32(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e6acca6 // fmla v6, v5, v10
+	WORD $0x4ee3cc61 // fmls v1, v3, v3
+	WORD $0x4ee2d421 // fsub v1, v1, v2
+	WORD $0x4e66cc24 // fmla v4, v1, v6
+	WORD $0x6e65dca1 // fmul v1, v5, v5
+	FMOVQ 144(R8), F2
+	FMOVQ 144(R9), F6
+	WORD $0x4ec63849 // zip1 v9, v2, v6
+	WORD $0x4ec67842 // zip2 v2, v2, v6
+	FMOVQ 128(R8), F6
+	FMOVQ 128(R9), F10
+	WORD $0x4eca38cb // zip1 v11, v6, v10
+	WORD $0x4eca78c6 // zip2 v6, v6, v10
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd2b // fmla v11, v9, v1
+	FMOVQ 112(R8), F2
+	FMOVQ 112(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	FMOVQ 96(R8), F6
+	FMOVQ 96(R9), F9
+	WORD $0x4ec938cb // zip1 v11, v6, v9
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd4b // fmla v11, v10, v1
+	FMOVQ 80(R8), F2
+	FMOVQ 80(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	FMOVQ 64(R8), F6
+	FMOVQ 64(R9), F9
+	WORD $0x4ec938cb // zip1 v11, v6, v9
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd4b // fmla v11, v10, v1
+	FMOVQ 48(R8), F2
+	FMOVQ 48(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	WORD $0x4e61cc48 // fmla v8, v2, v1
+	WORD $0x4e65cd48 // fmla v8, v10, v5
+	WORD $0x4e68cc24 // fmla v4, v1, v8
+	WORD $0x4e64d4e1 // fadd v1, v7, v4
+	WORD $0x6efee462 // fcmgt v2, v3, v30
+	WORD $0x6e611c62 // bsl v2, v3, v1
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e61dc23 // fmul v3, v1, v1
+	FMOVQ 1024(R7), F4 // 0.10538416794999429
+	WORD $0x4e63cfa4 // fmla v4, v29, v3
+	FMOVQ 1056(R7), F5 // -0.013723041243496674
+	WORD $0x4e63cf85 // fmla v5, v28, v3
+	FMOVQ 1072(R7), F6 // 0.03193438543433105
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1088(R7), F4 // 0.023219184634905625
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1104(R7), F5 // 0.028233460655045648
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1120(R7), F6 // 0.03166318315249386
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1136(R7), F4 // 0.03646783721261639
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1152(R7), F5 // 0.04283662049164927
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1168(R7), F6 // 0.05173128560446081
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1184(R7), F4 // 0.06495961765976936
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1200(R7), F5 // 0.08655212924276892
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1216(R7), F6 // 0.12755617530558883
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1232(R7), F4 // 0.23201366653465452
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1248(R7), F5 // -3.8346091494311755e-17
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	WORD $0x6e60dca1 // fmul v1, v5, v0
+	WORD $0x4e60cf61 // fmla v1, v27, v0
+	WORD $0x4ee0f803 // fabs v3, v0
+	WORD $0x6ee3e743 // fcmgt v3, v26, v3
+	WORD $0x6e621c23 // bsl v3, v1, v2
+	WORD $0x6ebf1c03 // bit v3, v0, v31
+	CMP $2, R6
+	BLT last
+	FMOVQ F3, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F3, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func quantileByNEON(dst, a, log, more []float64)
+TEXT ·quantileByNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD a_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD more_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD more_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	MOVD $quantileFar<>+0(SB), R26
+	FMOVQ 224(R7), F31 // 0x8000000000000000
+	FMOVQ 992(R7), F30 // 0x7fefffffffffffff
+	FMOVQ 1280(R7), F29 // 0.18124814348229723
+	FMOVQ 1312(R7), F28 // -0.1693132881500577
+	FMOVQ 1536(R7), F27 // 1.2533141373155003
+	FMOVQ 336(R7), F26 // 0.5
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6e3f1c84 // eor v4, v4, v31
+	WORD $0x6ee1f826 // fsqrt v6, v1
+	WORD $0x6ee1f887 // fsqrt v7, v4
+	WORD $0x6f4d04c8 // ushr v8, v6, 51
+	WORD $0x6f4d04e9 // ushr v9, v7, 51
+	FMOVD F8, R8
+	FMOVD F9, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V8.D[1], R10
+	VMOV V9.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F8
+	FMOVQ 0(R9), F9
+	FMOVQ 0(R10), F10
+	FMOVQ 0(R11), F11
+	WORD $0x4eca390c // zip1 v12, v8, v10
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4eca7908 // zip2 v8, v8, v10
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4eecd4ca // fsub v10, v6, v12
+	WORD $0x4eedd4eb // fsub v11, v7, v13
+	FMOVQ 16(R8), F12
+	FMOVQ 16(R9), F13
+	FMOVQ 16(R10), F14
+	FMOVQ 16(R11), F15
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x4ea81d0e // mov v14, v8
+	WORD $0x4e70cd4e // fmla v14, v10, v16
+	WORD $0x4ea91d2f // mov v15, v9
+	WORD $0x4e71cd6f // fmla v15, v11, v17
+	WORD $0x4eeed508 // fsub v8, v8, v14
+	WORD $0x4eefd529 // fsub v9, v9, v15
+	WORD $0x4e6ace08 // fmla v8, v16, v10
+	WORD $0x4e6bce29 // fmla v9, v17, v11
+	FMOVQ 32(R8), F16
+	FMOVQ 32(R9), F17
+	FMOVQ 32(R10), F18
+	FMOVQ 32(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e74cd4c // fmla v12, v10, v20
+	WORD $0x4e75cd6d // fmla v13, v11, v21
+	WORD $0x4ee6ccc1 // fmls v1, v6, v6
+	WORD $0x4ee7cce4 // fmls v4, v7, v7
+	WORD $0x4ee2d421 // fsub v1, v1, v2
+	WORD $0x4ee5d482 // fsub v2, v4, v5
+	WORD $0x4e6ccc28 // fmla v8, v1, v12
+	WORD $0x4e6dcc49 // fmla v9, v2, v13
+	WORD $0x6e6add41 // fmul v1, v10, v10
+	WORD $0x6e6bdd62 // fmul v2, v11, v11
+	FMOVQ 144(R8), F4
+	FMOVQ 144(R9), F5
+	FMOVQ 144(R10), F12
+	FMOVQ 144(R11), F13
+	WORD $0x4ecc3892 // zip1 v18, v4, v12
+	WORD $0x4ecd38b3 // zip1 v19, v5, v13
+	WORD $0x4ecc7884 // zip2 v4, v4, v12
+	WORD $0x4ecd78a5 // zip2 v5, v5, v13
+	FMOVQ 128(R8), F12
+	FMOVQ 128(R9), F13
+	FMOVQ 128(R10), F20
+	FMOVQ 128(R11), F21
+	WORD $0x4ed43996 // zip1 v22, v12, v20
+	WORD $0x4ed539b7 // zip1 v23, v13, v21
+	WORD $0x4ed4798c // zip2 v12, v12, v20
+	WORD $0x4ed579ad // zip2 v13, v13, v21
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce56 // fmla v22, v18, v1
+	WORD $0x4e62ce77 // fmla v23, v19, v2
+	FMOVQ 112(R8), F4
+	FMOVQ 112(R9), F5
+	FMOVQ 112(R10), F18
+	FMOVQ 112(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	FMOVQ 96(R8), F12
+	FMOVQ 96(R9), F13
+	FMOVQ 96(R10), F18
+	FMOVQ 96(R11), F19
+	WORD $0x4ed23996 // zip1 v22, v12, v18
+	WORD $0x4ed339b7 // zip1 v23, v13, v19
+	WORD $0x4ed2798c // zip2 v12, v12, v18
+	WORD $0x4ed379ad // zip2 v13, v13, v19
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce96 // fmla v22, v20, v1
+	WORD $0x4e62ceb7 // fmla v23, v21, v2
+	FMOVQ 80(R8), F4
+	FMOVQ 80(R9), F5
+	FMOVQ 80(R10), F18
+	FMOVQ 80(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	FMOVQ 64(R8), F12
+	FMOVQ 64(R9), F13
+	FMOVQ 64(R10), F18
+	FMOVQ 64(R11), F19
+	WORD $0x4ed23996 // zip1 v22, v12, v18
+	WORD $0x4ed339b7 // zip1 v23, v13, v19
+	WORD $0x4ed2798c // zip2 v12, v12, v18
+	WORD $0x4ed379ad // zip2 v13, v13, v19
+	WORD $0x4e61cc8c // fmla v12, v4, v1
+	WORD $0x4e62ccad // fmla v13, v5, v2
+	WORD $0x4e61ce96 // fmla v22, v20, v1
+	WORD $0x4e62ceb7 // fmla v23, v21, v2
+	FMOVQ 48(R8), F4
+	FMOVQ 48(R9), F5
+	FMOVQ 48(R10), F18
+	FMOVQ 48(R11), F19
+	WORD $0x4ed23894 // zip1 v20, v4, v18
+	WORD $0x4ed338b5 // zip1 v21, v5, v19
+	WORD $0x4ed27884 // zip2 v4, v4, v18
+	WORD $0x4ed378a5 // zip2 v5, v5, v19
+	WORD $0x4e61cd84 // fmla v4, v12, v1
+	WORD $0x4e62cda5 // fmla v5, v13, v2
+	WORD $0x4e61ced4 // fmla v20, v22, v1
+	WORD $0x4e62cef5 // fmla v21, v23, v2
+	WORD $0x4e61cc90 // fmla v16, v4, v1
+	WORD $0x4e62ccb1 // fmla v17, v5, v2
+	WORD $0x4e6ace90 // fmla v16, v20, v10
+	WORD $0x4e6bceb1 // fmla v17, v21, v11
+	WORD $0x4e70cc28 // fmla v8, v1, v16
+	WORD $0x4e71cc49 // fmla v9, v2, v17
+	WORD $0x4e68d5c1 // fadd v1, v14, v8
+	WORD $0x4e69d5e2 // fadd v2, v15, v9
+	WORD $0x6efee4c4 // fcmgt v4, v6, v30
+	WORD $0x6efee4e5 // fcmgt v5, v7, v30
+	WORD $0x6e611cc4 // bsl v4, v6, v1
+	WORD $0x6e621ce5 // bsl v5, v7, v2
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e63dc62 // fmul v2, v3, v3
+	WORD $0x6e61dc26 // fmul v6, v1, v1
+	WORD $0x6e62dc47 // fmul v7, v2, v2
+	FMOVQ 1296(R7), F8 // 0.149035719574286
+	WORD $0x4e66cfa8 // fmla v8, v29, v6
+	FMOVQ 1296(R7), F9 // 0.149035719574286
+	WORD $0x4e67cfa9 // fmla v9, v29, v7
+	FMOVQ 1328(R7), F10 // -0.01940731104355834
+	WORD $0x4e66cf8a // fmla v10, v28, v6
+	FMOVQ 1328(R7), F11 // -0.01940731104355834
+	WORD $0x4e67cf8b // fmla v11, v28, v7
+	FMOVQ 1344(R7), F12 // 0.04516204098728079
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1344(R7), F8 // 0.04516204098728079
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1360(R7), F9 // 0.03283688581792851
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1360(R7), F10 // 0.03283688581792851
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1376(R7), F11 // 0.03992814297109273
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1376(R7), F12 // 0.03992814297109273
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1392(R7), F8 // 0.044778503042160106
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1392(R7), F9 // 0.044778503042160106
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1408(R7), F10 // 0.05157330997649635
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1408(R7), F11 // 0.05157330997649635
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1424(R7), F12 // 0.060580129665519636
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1424(R7), F8 // 0.060580129665519636
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1440(R7), F9 // 0.07315908570082452
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1440(R7), F10 // 0.07315908570082452
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1456(R7), F11 // 0.09186677230101664
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1456(R7), F12 // 0.09186677230101664
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1472(R7), F8 // 0.12240319502739277
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1472(R7), F9 // 0.12240319502739277
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1488(R7), F10 // 0.18039167308160378
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1488(R7), F11 // 0.18039167308160378
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1504(R7), F12 // 0.3281168738692171
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1504(R7), F8 // 0.3281168738692171
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1520(R7), F9 // -9.16615095317505e-17
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1520(R7), F6 // -9.16615095317505e-17
+	WORD $0x4e67cd66 // fmla v6, v11, v7
+	WORD $0x4e61cd89 // fmla v9, v12, v1
+	WORD $0x4e62cd06 // fmla v6, v8, v2
+	WORD $0x6e60dd21 // fmul v1, v9, v0
+	WORD $0x6e63dcc2 // fmul v2, v6, v3
+	WORD $0x4e60cf61 // fmla v1, v27, v0
+	WORD $0x4e63cf62 // fmla v2, v27, v3
+	WORD $0x4ee0f806 // fabs v6, v0
+	WORD $0x4ee0f867 // fabs v7, v3
+	WORD $0x6ee6e746 // fcmgt v6, v26, v6
+	WORD $0x6ee7e747 // fcmgt v7, v26, v7
+	WORD $0x6e641c26 // bsl v6, v1, v4
+	WORD $0x6e651c47 // bsl v7, v2, v5
+	WORD $0x6ebf1c06 // bit v6, v0, v31
+	WORD $0x6ebf1c67 // bit v7, v3, v31
+	FSTPQ (F6, F7), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6ee1f823 // fsqrt v3, v1
+	WORD $0x6f4d0464 // ushr v4, v3, 51
+	FMOVD F4, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V4.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F4
+	FMOVQ 0(R9), F5
+	WORD $0x4ec53886 // zip1 v6, v4, v5
+	WORD $0x4ec57884 // zip2 v4, v4, v5
+	WORD $0x4ee6d465 // fsub v5, v3, v6
+	FMOVQ 16(R8), F6
+	FMOVQ 16(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ea41c87 // mov v7, v4
+	WORD $0x4e68cca7 // fmla v7, v5, v8
+	WORD $0x4ee7d484 // fsub v4, v4, v7
+	WORD $0x4e65cd04 // fmla v4, v8, v5
+	FMOVQ 32(R8), F8
+	FMOVQ 32(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e6acca6 // fmla v6, v5, v10
+	WORD $0x4ee3cc61 // fmls v1, v3, v3
+	WORD $0x4ee2d421 // fsub v1, v1, v2
+	WORD $0x4e66cc24 // fmla v4, v1, v6
+	WORD $0x6e65dca1 // fmul v1, v5, v5
+	FMOVQ 144(R8), F2
+	FMOVQ 144(R9), F6
+	WORD $0x4ec63849 // zip1 v9, v2, v6
+	WORD $0x4ec67842 // zip2 v2, v2, v6
+	FMOVQ 128(R8), F6
+	FMOVQ 128(R9), F10
+	WORD $0x4eca38cb // zip1 v11, v6, v10
+	WORD $0x4eca78c6 // zip2 v6, v6, v10
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd2b // fmla v11, v9, v1
+	FMOVQ 112(R8), F2
+	FMOVQ 112(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	FMOVQ 96(R8), F6
+	FMOVQ 96(R9), F9
+	WORD $0x4ec938cb // zip1 v11, v6, v9
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd4b // fmla v11, v10, v1
+	FMOVQ 80(R8), F2
+	FMOVQ 80(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	FMOVQ 64(R8), F6
+	FMOVQ 64(R9), F9
+	WORD $0x4ec938cb // zip1 v11, v6, v9
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	WORD $0x4e61cc46 // fmla v6, v2, v1
+	WORD $0x4e61cd4b // fmla v11, v10, v1
+	FMOVQ 48(R8), F2
+	FMOVQ 48(R9), F9
+	WORD $0x4ec9384a // zip1 v10, v2, v9
+	WORD $0x4ec97842 // zip2 v2, v2, v9
+	WORD $0x4e61ccc2 // fmla v2, v6, v1
+	WORD $0x4e61cd6a // fmla v10, v11, v1
+	WORD $0x4e61cc48 // fmla v8, v2, v1
+	WORD $0x4e65cd48 // fmla v8, v10, v5
+	WORD $0x4e68cc24 // fmla v4, v1, v8
+	WORD $0x4e64d4e1 // fadd v1, v7, v4
+	WORD $0x6efee462 // fcmgt v2, v3, v30
+	WORD $0x6e611c62 // bsl v2, v3, v1
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e61dc23 // fmul v3, v1, v1
+	FMOVQ 1296(R7), F4 // 0.149035719574286
+	WORD $0x4e63cfa4 // fmla v4, v29, v3
+	FMOVQ 1328(R7), F5 // -0.01940731104355834
+	WORD $0x4e63cf85 // fmla v5, v28, v3
+	FMOVQ 1344(R7), F6 // 0.04516204098728079
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1360(R7), F4 // 0.03283688581792851
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1376(R7), F5 // 0.03992814297109273
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1392(R7), F6 // 0.044778503042160106
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1408(R7), F4 // 0.05157330997649635
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1424(R7), F5 // 0.060580129665519636
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1440(R7), F6 // 0.07315908570082452
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1456(R7), F4 // 0.09186677230101664
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1472(R7), F5 // 0.12240319502739277
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1488(R7), F6 // 0.18039167308160378
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1504(R7), F4 // 0.3281168738692171
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1520(R7), F5 // -9.16615095317505e-17
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	WORD $0x6e60dca1 // fmul v1, v5, v0
+	WORD $0x4e60cf61 // fmla v1, v27, v0
+	WORD $0x4ee0f803 // fabs v3, v0
+	WORD $0x6ee3e743 // fcmgt v3, v26, v3
+	WORD $0x6e621c23 // bsl v3, v1, v2
+	WORD $0x6ebf1c03 // bit v3, v0, v31
+	CMP $2, R6
+	BLT last
+	FMOVQ F3, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F3, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func erfinvSlopeByNEON(dst, a, log, s []float64)
+TEXT ·erfinvSlopeByNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD a_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD s_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD s_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	MOVD $erfinvSlopeFar<>+0(SB), R26
+	FMOVQ 224(R7), F31 // 0x8000000000000000
+	FMOVQ 992(R7), F30 // 0x7fefffffffffffff
+	FMOVQ 1552(R7), F29 // 4.562377018528061
+	FMOVQ 1584(R7), F28 // -4.538119140582043
+	FMOVQ 1264(R7), F27 // 0.886226925452758
+	FMOVQ 336(R7), F26 // 0.5
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6e3f1c84 // eor v4, v4, v31
+	WORD $0x6ee1f826 // fsqrt v6, v1
+	WORD $0x6ee1f887 // fsqrt v7, v4
+	WORD $0x6f4d04c8 // ushr v8, v6, 51
+	WORD $0x6f4d04e9 // ushr v9, v7, 51
+	FMOVD F8, R8
+	FMOVD F9, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V8.D[1], R10
+	VMOV V9.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F8
+	FMOVQ 0(R9), F9
+	FMOVQ 0(R10), F10
+	FMOVQ 0(R11), F11
+	WORD $0x4eca390c // zip1 v12, v8, v10
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4eca7908 // zip2 v8, v8, v10
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4eecd4ca // fsub v10, v6, v12
+	WORD $0x4eedd4eb // fsub v11, v7, v13
+	FMOVQ 16(R8), F12
+	FMOVQ 16(R9), F13
+	FMOVQ 16(R10), F14
+	FMOVQ 16(R11), F15
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x4ea81d0e // mov v14, v8
+	WORD $0x4e70cd4e // fmla v14, v10, v16
+	WORD $0x4ea91d2f // mov v15, v9
+	WORD $0x4e71cd6f // fmla v15, v11, v17
+	WORD $0x4eeed508 // fsub v8, v8, v14
+	WORD $0x4eefd529 // fsub v9, v9, v15
+	WORD $0x4e6ace08 // fmla v8, v16, v10
+	WORD $0x4e6bce29 // fmla v9, v17, v11
+	FMOVQ 32(R8), F16
+	FMOVQ 32(R9), F17
+	FMOVQ 32(R10), F18
+	FMOVQ 32(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e74cd4c // fmla v12, v10, v20
+	WORD $0x4e75cd6d // fmla v13, v11, v21
+	WORD $0x4ee6ccc1 // fmls v1, v6, v6
+	WORD $0x4ee7cce4 // fmls v4, v7, v7
+	WORD $0x4e6ccc28 // fmla v8, v1, v12
+	WORD $0x4e6dcc89 // fmla v9, v4, v13
+	WORD $0x6e6add41 // fmul v1, v10, v10
+	WORD $0x6e6bdd64 // fmul v4, v11, v11
+	FMOVQ 160(R8), F12
+	FMOVQ 160(R9), F13
+	FMOVQ 160(R10), F18
+	FMOVQ 160(R11), F19
+	WORD $0x4ed23994 // zip1 v20, v12, v18
+	WORD $0x4ed339b5 // zip1 v21, v13, v19
+	WORD $0x4ed2798c // zip2 v12, v12, v18
+	WORD $0x4ed379ad // zip2 v13, v13, v19
+	FMOVQ 144(R8), F18
+	FMOVQ 144(R9), F19
+	FMOVQ 144(R10), F22
+	FMOVQ 144(R11), F23
+	WORD $0x4ed63a58 // zip1 v24, v18, v22
+	WORD $0x4ed73a79 // zip1 v25, v19, v23
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4ed77a73 // zip2 v19, v19, v23
+	WORD $0x4e61cd92 // fmla v18, v12, v1
+	WORD $0x4e64cdb3 // fmla v19, v13, v4
+	WORD $0x4e61ce98 // fmla v24, v20, v1
+	WORD $0x4e64ceb9 // fmla v25, v21, v4
+	FMOVQ 128(R8), F12
+	FMOVQ 128(R9), F13
+	FMOVQ 128(R10), F20
+	FMOVQ 128(R11), F21
+	WORD $0x4ed43996 // zip1 v22, v12, v20
+	WORD $0x4ed539b7 // zip1 v23, v13, v21
+	WORD $0x4ed4798c // zip2 v12, v12, v20
+	WORD $0x4ed579ad // zip2 v13, v13, v21
+	WORD $0x4e61ce4c // fmla v12, v18, v1
+	WORD $0x4e64ce6d // fmla v13, v19, v4
+	WORD $0x4e61cf16 // fmla v22, v24, v1
+	WORD $0x4e64cf37 // fmla v23, v25, v4
+	FMOVQ 112(R8), F18
+	FMOVQ 112(R9), F19
+	FMOVQ 112(R10), F20
+	FMOVQ 112(R11), F21
+	WORD $0x4ed43a58 // zip1 v24, v18, v20
+	WORD $0x4ed53a79 // zip1 v25, v19, v21
+	WORD $0x4ed47a52 // zip2 v18, v18, v20
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4e61cd92 // fmla v18, v12, v1
+	WORD $0x4e64cdb3 // fmla v19, v13, v4
+	WORD $0x4e61ced8 // fmla v24, v22, v1
+	WORD $0x4e64cef9 // fmla v25, v23, v4
+	FMOVQ 96(R8), F12
+	FMOVQ 96(R9), F13
+	FMOVQ 96(R10), F20
+	FMOVQ 96(R11), F21
+	WORD $0x4ed43996 // zip1 v22, v12, v20
+	WORD $0x4ed539b7 // zip1 v23, v13, v21
+	WORD $0x4ed4798c // zip2 v12, v12, v20
+	WORD $0x4ed579ad // zip2 v13, v13, v21
+	WORD $0x4e61ce4c // fmla v12, v18, v1
+	WORD $0x4e64ce6d // fmla v13, v19, v4
+	WORD $0x4e61cf16 // fmla v22, v24, v1
+	WORD $0x4e64cf37 // fmla v23, v25, v4
+	FMOVQ 80(R8), F18
+	FMOVQ 80(R9), F19
+	FMOVQ 80(R10), F20
+	FMOVQ 80(R11), F21
+	WORD $0x4ed43a58 // zip1 v24, v18, v20
+	WORD $0x4ed53a79 // zip1 v25, v19, v21
+	WORD $0x4ed47a52 // zip2 v18, v18, v20
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4e61cd92 // fmla v18, v12, v1
+	WORD $0x4e64cdb3 // fmla v19, v13, v4
+	WORD $0x4e61ced8 // fmla v24, v22, v1
+	WORD $0x4e64cef9 // fmla v25, v23, v4
+	FMOVQ 64(R8), F12
+	FMOVQ 64(R9), F13
+	FMOVQ 64(R10), F20
+	FMOVQ 64(R11), F21
+	WORD $0x4ed43996 // zip1 v22, v12, v20
+	WORD $0x4ed539b7 // zip1 v23, v13, v21
+	WORD $0x4ed4798c // zip2 v12, v12, v20
+	WORD $0x4ed579ad // zip2 v13, v13, v21
+	WORD $0x4e61ce4c // fmla v12, v18, v1
+	WORD $0x4e64ce6d // fmla v13, v19, v4
+	WORD $0x4e61cf16 // fmla v22, v24, v1
+	WORD $0x4e64cf37 // fmla v23, v25, v4
+	FMOVQ 48(R8), F18
+	FMOVQ 48(R9), F19
+	FMOVQ 48(R10), F20
+	FMOVQ 48(R11), F21
+	WORD $0x4ed43a58 // zip1 v24, v18, v20
+	WORD $0x4ed53a79 // zip1 v25, v19, v21
+	WORD $0x4ed47a52 // zip2 v18, v18, v20
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4e61cd92 // fmla v18, v12, v1
+	WORD $0x4e64cdb3 // fmla v19, v13, v4
+	WORD $0x4e61ced8 // fmla v24, v22, v1
+	WORD $0x4e64cef9 // fmla v25, v23, v4
+	WORD $0x4e61ce50 // fmla v16, v18, v1
+	WORD $0x4e64ce71 // fmla v17, v19, v4
+	WORD $0x4e6acf10 // fmla v16, v24, v10
+	WORD $0x4e6bcf31 // fmla v17, v25, v11
+	WORD $0x4e70cc28 // fmla v8, v1, v16
+	WORD $0x4e71cc89 // fmla v9, v4, v17
+	WORD $0x4e68d5c1 // fadd v1, v14, v8
+	WORD $0x4e69d5e4 // fadd v4, v15, v9
+	WORD $0x6e62fc21 // fdiv v1, v1, v2
+	WORD $0x6e65fc82 // fdiv v2, v4, v5
+	WORD $0x6efee4c4 // fcmgt v4, v6, v30
+	WORD $0x6efee4e5 // fcmgt v5, v7, v30
+	WORD $0x6e611cc4 // bsl v4, v6, v1
+	WORD $0x6e621ce5 // bsl v5, v7, v2
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e63dc62 // fmul v2, v3, v3
+	WORD $0x6e61dc26 // fmul v6, v1, v1
+	WORD $0x6e62dc47 // fmul v7, v2, v2
+	FMOVQ 1568(R7), F8 // 3.7121208988380654
+	WORD $0x4e66cfa8 // fmla v8, v29, v6
+	FMOVQ 1568(R7), F9 // 3.7121208988380654
+	WORD $0x4e67cfa9 // fmla v9, v29, v7
+	FMOVQ 1600(R7), F10 // -0.7613157414892233
+	WORD $0x4e66cf8a // fmla v10, v28, v6
+	FMOVQ 1600(R7), F11 // -0.7613157414892233
+	WORD $0x4e67cf8b // fmla v11, v28, v7
+	FMOVQ 1616(R7), F12 // 0.8677673121191982
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1616(R7), F8 // 0.8677673121191982
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1632(R7), F9 // 0.4580792498697621
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1632(R7), F10 // 0.4580792498697621
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1648(R7), F11 // 0.5410966898259782
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1648(R7), F12 // 0.5410966898259782
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1664(R7), F8 // 0.537745209479337
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1664(R7), F9 // 0.537745209479337
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1680(R7), F10 // 0.5470605243679866
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1680(R7), F11 // 0.5470605243679866
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1696(R7), F12 // 0.556873607519717
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1696(R7), F8 // 0.556873607519717
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1712(R7), F9 // 0.5690442378365033
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1712(R7), F10 // 0.5690442378365033
+	WORD $0x4e67cd6a // fmla v10, v11, v7
+	FMOVQ 1728(R7), F11 // 0.5846365564901863
+	WORD $0x4e66cd8b // fmla v11, v12, v6
+	FMOVQ 1728(R7), F12 // 0.5846365564901863
+	WORD $0x4e67cd0c // fmla v12, v8, v7
+	FMOVQ 1744(R7), F8 // 0.6058649047367601
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1744(R7), F9 // 0.6058649047367601
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1760(R7), F10 // 0.6377808765276464
+	WORD $0x4e66cd6a // fmla v10, v11, v6
+	FMOVQ 1760(R7), F11 // 0.6377808765276464
+	WORD $0x4e67cd8b // fmla v11, v12, v7
+	FMOVQ 1776(R7), F12 // 0.6960409996039645
+	WORD $0x4e66cd0c // fmla v12, v8, v6
+	FMOVQ 1776(R7), F8 // 0.6960409996039645
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1792(R7), F9 // -3.882793011972103e-17
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 1792(R7), F6 // -3.882793011972103e-17
+	WORD $0x4e67cd66 // fmla v6, v11, v7
+	WORD $0x4e61cd89 // fmla v9, v12, v1
+	WORD $0x4e62cd06 // fmla v6, v8, v2
+	WORD $0x4e7bd521 // fadd v1, v9, v27
+	WORD $0x4e7bd4c2 // fadd v2, v6, v27
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x4ee0f863 // fabs v3, v3
+	WORD $0x6ee0e740 // fcmgt v0, v26, v0
+	WORD $0x6ee3e743 // fcmgt v3, v26, v3
+	WORD $0x6e641c20 // bsl v0, v1, v4
+	WORD $0x6e651c43 // bsl v3, v2, v5
+	FSTPQ (F0, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e3f1c21 // eor v1, v1, v31
+	WORD $0x6ee1f823 // fsqrt v3, v1
+	WORD $0x6f4d0464 // ushr v4, v3, 51
+	FMOVD F4, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V4.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F4
+	FMOVQ 0(R9), F5
+	WORD $0x4ec53886 // zip1 v6, v4, v5
+	WORD $0x4ec57884 // zip2 v4, v4, v5
+	WORD $0x4ee6d465 // fsub v5, v3, v6
+	FMOVQ 16(R8), F6
+	FMOVQ 16(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ea41c87 // mov v7, v4
+	WORD $0x4e68cca7 // fmla v7, v5, v8
+	WORD $0x4ee7d484 // fsub v4, v4, v7
+	WORD $0x4e65cd04 // fmla v4, v8, v5
+	FMOVQ 32(R8), F8
+	FMOVQ 32(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e6acca6 // fmla v6, v5, v10
+	WORD $0x4ee3cc61 // fmls v1, v3, v3
+	WORD $0x4e66cc24 // fmla v4, v1, v6
+	WORD $0x6e65dca1 // fmul v1, v5, v5
+	FMOVQ 160(R8), F6
+	FMOVQ 160(R9), F9
+	WORD $0x4ec938ca // zip1 v10, v6, v9
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	FMOVQ 144(R8), F9
+	FMOVQ 144(R9), F11
+	WORD $0x4ecb392c // zip1 v12, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e61ccc9 // fmla v9, v6, v1
+	WORD $0x4e61cd4c // fmla v12, v10, v1
+	FMOVQ 128(R8), F6
+	FMOVQ 128(R9), F10
+	WORD $0x4eca38cb // zip1 v11, v6, v10
+	WORD $0x4eca78c6 // zip2 v6, v6, v10
+	WORD $0x4e61cd26 // fmla v6, v9, v1
+	WORD $0x4e61cd8b // fmla v11, v12, v1
+	FMOVQ 112(R8), F9
+	FMOVQ 112(R9), F10
+	WORD $0x4eca392c // zip1 v12, v9, v10
+	WORD $0x4eca7929 // zip2 v9, v9, v10
+	WORD $0x4e61ccc9 // fmla v9, v6, v1
+	WORD $0x4e61cd6c // fmla v12, v11, v1
+	FMOVQ 96(R8), F6
+	FMOVQ 96(R9), F10
+	WORD $0x4eca38cb // zip1 v11, v6, v10
+	WORD $0x4eca78c6 // zip2 v6, v6, v10
+	WORD $0x4e61cd26 // fmla v6, v9, v1
+	WORD $0x4e61cd8b // fmla v11, v12, v1
+	FMOVQ 80(R8), F9
+	FMOVQ 80(R9), F10
+	WORD $0x4eca392c // zip1 v12, v9, v10
+	WORD $0x4eca7929 // zip2 v9, v9, v10
+	WORD $0x4e61ccc9 // fmla v9, v6, v1
+	WORD $0x4e61cd6c // fmla v12, v11, v1
+	FMOVQ 64(R8), F6
+	FMOVQ 64(R9), F10
+	WORD $0x4eca38cb // zip1 v11, v6, v10
+	WORD $0x4eca78c6 // zip2 v6, v6, v10
+	WORD $0x4e61cd26 // fmla v6, v9, v1
+	WORD $0x4e61cd8b // fmla v11, v12, v1
+	FMOVQ 48(R8), F9
+	FMOVQ 48(R9), F10
+	WORD $0x4eca392c // zip1 v12, v9, v10
+	WORD $0x4eca7929 // zip2 v9, v9, v10
+	WORD $0x4e61ccc9 // fmla v9, v6, v1
+	WORD $0x4e61cd6c // fmla v12, v11, v1
+	WORD $0x4e61cd28 // fmla v8, v9, v1
+	WORD $0x4e65cd88 // fmla v8, v12, v5
+	WORD $0x4e68cc24 // fmla v4, v1, v8
+	WORD $0x4e64d4e1 // fadd v1, v7, v4
+	WORD $0x6e62fc21 // fdiv v1, v1, v2
+	WORD $0x6efee462 // fcmgt v2, v3, v30
+	WORD $0x6e611c62 // bsl v2, v3, v1
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x6e61dc23 // fmul v3, v1, v1
+	FMOVQ 1568(R7), F4 // 3.7121208988380654
+	WORD $0x4e63cfa4 // fmla v4, v29, v3
+	FMOVQ 1600(R7), F5 // -0.7613157414892233
+	WORD $0x4e63cf85 // fmla v5, v28, v3
+	FMOVQ 1616(R7), F6 // 0.8677673121191982
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1632(R7), F4 // 0.4580792498697621
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1648(R7), F5 // 0.5410966898259782
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1664(R7), F6 // 0.537745209479337
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1680(R7), F4 // 0.5470605243679866
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1696(R7), F5 // 0.556873607519717
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1712(R7), F6 // 0.5690442378365033
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1728(R7), F4 // 0.5846365564901863
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1744(R7), F5 // 0.6058649047367601
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	FMOVQ 1760(R7), F6 // 0.6377808765276464
+	WORD $0x4e63cc86 // fmla v6, v4, v3
+	FMOVQ 1776(R7), F4 // 0.6960409996039645
+	WORD $0x4e63cca4 // fmla v4, v5, v3
+	FMOVQ 1792(R7), F5 // -3.882793011972103e-17
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	WORD $0x4e7bd4a1 // fadd v1, v5, v27
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x6ee0e740 // fcmgt v0, v26, v0
+	WORD $0x6e621c20 // bsl v0, v1, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func erfcNEON(dst, x []float64)
 TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -2982,13 +4239,13 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 992(R7), F31 // 28
-	FMOVQ 1008(R7), F30 // -23.083120654223414
+	FMOVQ 1808(R7), F31 // 28
+	FMOVQ 1824(R7), F30 // -23.083120654223414
 	FMOVQ 32(R7), F29 // 6.755399441055744e+15
-	FMOVQ 1024(R7), F28 // 0.043321698783984175
-	FMOVQ 1040(R7), F27 // 1.012406886666035e-12
-	FMOVQ 1056(R7), F26 // 0.00019841464175558392
-	FMOVQ 1088(R7), F25 // 0.0013889063789935463
+	FMOVQ 1840(R7), F28 // 0.043321698783984175
+	FMOVQ 1856(R7), F27 // 1.012406886666035e-12
+	FMOVQ 1872(R7), F26 // 0.00019841464175558392
+	FMOVQ 1904(R7), F25 // 0.0013889063789935463
 	FMOVQ 416(R7), F24 // 0x0
 	CMP $4, R6
 	BLT single
@@ -3162,21 +4419,21 @@ wide:
 	WORD $0x4ee7d527 // fsub v7, v9, v7
 	WORD $0x6e6cdd88 // fmul v8, v12, v12
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
-	FMOVQ 1072(R7), F14 // 0.008333333332990724
+	FMOVQ 1888(R7), F14 // 0.008333333332990724
 	WORD $0x4e68cf4e // fmla v14, v26, v8
-	FMOVQ 1072(R7), F15 // 0.008333333332990724
+	FMOVQ 1888(R7), F15 // 0.008333333332990724
 	WORD $0x4e69cf4f // fmla v15, v26, v9
-	FMOVQ 1104(R7), F16 // 0.04166666666358317
+	FMOVQ 1920(R7), F16 // 0.04166666666358317
 	WORD $0x4e68cf30 // fmla v16, v25, v8
-	FMOVQ 1104(R7), F17 // 0.04166666666358317
+	FMOVQ 1920(R7), F17 // 0.04166666666358317
 	WORD $0x4e69cf31 // fmla v17, v25, v9
-	FMOVQ 1120(R7), F18 // 0.16666666666666669
+	FMOVQ 1936(R7), F18 // 0.16666666666666669
 	WORD $0x4e68cdd2 // fmla v18, v14, v8
-	FMOVQ 1120(R7), F14 // 0.16666666666666669
+	FMOVQ 1936(R7), F14 // 0.16666666666666669
 	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 1136(R7), F15 // 0.5000000000000001
+	FMOVQ 1952(R7), F15 // 0.5000000000000001
 	WORD $0x4e68ce0f // fmla v15, v16, v8
-	FMOVQ 1136(R7), F16 // 0.5000000000000001
+	FMOVQ 1952(R7), F16 // 0.5000000000000001
 	WORD $0x4e69ce30 // fmla v16, v17, v9
 	WORD $0x4e6cce4f // fmla v15, v18, v12
 	WORD $0x4e6dcdd0 // fmla v16, v14, v13
@@ -3218,14 +4475,14 @@ wide:
 	WORD $0x6ee1e705 // fcmgt v5, v24, v1
 	WORD $0x4e68d4c6 // fadd v6, v6, v8
 	WORD $0x4e69d4e7 // fadd v7, v7, v9
-	FMOVQ 1152(R7), F8 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F8 // 0xfffffffffffffff0
 	WORD $0x4e281c42 // and v2, v2, v8
 	WORD $0x4e281c63 // and v3, v3, v8
 	WORD $0x4f705442 // shl v2, v2, 48
 	WORD $0x4f705463 // shl v3, v3, 48
 	WORD $0x4f7f0448 // sshr v8, v2, 1
 	WORD $0x4f7f0469 // sshr v9, v3, 1
-	FMOVQ 1168(R7), F10 // 0xfff0000000000000
+	FMOVQ 1984(R7), F10 // 0xfff0000000000000
 	WORD $0x4e2a1d08 // and v8, v8, v10
 	WORD $0x4e2a1d29 // and v9, v9, v10
 	WORD $0x6ee88442 // sub v2, v2, v8
@@ -3239,49 +4496,49 @@ wide:
 	WORD $0x4eea8463 // add v3, v3, v10
 	WORD $0x6e62dcc2 // fmul v2, v6, v2
 	WORD $0x6e63dce3 // fmul v3, v7, v3
-	FMOVQ 1184(R7), F6 // 2
+	FMOVQ 2000(R7), F6 // 2
 	WORD $0x4ee2d4c7 // fsub v7, v6, v2
 	WORD $0x4ee3d4c6 // fsub v6, v6, v3
 	WORD $0x6e621ce4 // bsl v4, v7, v2
 	WORD $0x6e631cc5 // bsl v5, v6, v3
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 1200(R7), F6 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F7 // 1.637123442577e-06
+	FMOVQ 2016(R7), F6 // -1.462091340945175e-07
+	FMOVQ 2032(R7), F7 // 1.637123442577e-06
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 1216(R7), F8 // 1.637123442577e-06
+	FMOVQ 2032(R7), F8 // 1.637123442577e-06
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1232(R7), F6 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F6 // -1.4923003368152099e-05
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1232(R7), F7 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F7 // -1.4923003368152099e-05
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1248(R7), F8 // 0.00012055286202005714
+	FMOVQ 2064(R7), F8 // 0.00012055286202005714
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1248(R7), F6 // 0.00012055286202005714
+	FMOVQ 2064(R7), F6 // 0.00012055286202005714
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 1264(R7), F7 // -0.0008548326510724796
+	FMOVQ 2080(R7), F7 // -0.0008548326510724796
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1264(R7), F8 // -0.0008548326510724796
+	FMOVQ 2080(R7), F8 // -0.0008548326510724796
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1280(R7), F6 // 0.0052239776220169365
+	FMOVQ 2096(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1280(R7), F7 // 0.0052239776220169365
+	FMOVQ 2096(R7), F7 // 0.0052239776220169365
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1296(R7), F8 // -0.02686617064499972
+	FMOVQ 2112(R7), F8 // -0.02686617064499972
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1296(R7), F6 // -0.02686617064499972
+	FMOVQ 2112(R7), F6 // -0.02686617064499972
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 1312(R7), F7 // 0.1128379167095487
+	FMOVQ 2128(R7), F7 // 0.1128379167095487
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1312(R7), F8 // 0.1128379167095487
+	FMOVQ 2128(R7), F8 // 0.1128379167095487
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1328(R7), F6 // -0.3761263890318375
+	FMOVQ 2144(R7), F6 // -0.3761263890318375
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1328(R7), F7 // -0.3761263890318375
+	FMOVQ 2144(R7), F7 // -0.3761263890318375
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1344(R7), F8 // 0.1283791670955126
+	FMOVQ 2160(R7), F8 // 0.1283791670955126
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1344(R7), F2 // 0.1283791670955126
+	FMOVQ 2160(R7), F2 // 0.1283791670955126
 	WORD $0x4e63cce2 // fmla v2, v7, v3
 	WORD $0x6e60dd03 // fmul v3, v8, v0
 	WORD $0x6e61dc42 // fmul v2, v2, v1
@@ -3401,13 +4658,13 @@ compute:
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4ee3d483 // fsub v3, v4, v3
 	WORD $0x6e66dcc4 // fmul v4, v6, v6
-	FMOVQ 1072(R7), F7 // 0.008333333332990724
+	FMOVQ 1888(R7), F7 // 0.008333333332990724
 	WORD $0x4e64cf47 // fmla v7, v26, v4
-	FMOVQ 1104(R7), F8 // 0.04166666666358317
+	FMOVQ 1920(R7), F8 // 0.04166666666358317
 	WORD $0x4e64cf28 // fmla v8, v25, v4
-	FMOVQ 1120(R7), F9 // 0.16666666666666669
+	FMOVQ 1936(R7), F9 // 0.16666666666666669
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 1136(R7), F7 // 0.5000000000000001
+	FMOVQ 1952(R7), F7 // 0.5000000000000001
 	WORD $0x4e64cd07 // fmla v7, v8, v4
 	WORD $0x4e66cd27 // fmla v7, v9, v6
 	FMOVD F1, R8
@@ -3429,11 +4686,11 @@ compute:
 	WORD $0x4e62cd04 // fmla v4, v8, v2
 	WORD $0x6ee0e702 // fcmgt v2, v24, v0
 	WORD $0x4e64d463 // fadd v3, v3, v4
-	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c21 // and v1, v1, v4
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0424 // sshr v4, v1, 1
-	FMOVQ 1168(R7), F5 // 0xfff0000000000000
+	FMOVQ 1984(R7), F5 // 0xfff0000000000000
 	WORD $0x4e251c84 // and v4, v4, v5
 	WORD $0x6ee48421 // sub v1, v1, v4
 	FMOVQ 320(R7), F5 // 1
@@ -3441,28 +4698,28 @@ compute:
 	WORD $0x6e64dc63 // fmul v3, v3, v4
 	WORD $0x4ee58421 // add v1, v1, v5
 	WORD $0x6e61dc61 // fmul v1, v3, v1
-	FMOVQ 1184(R7), F3 // 2
+	FMOVQ 2000(R7), F3 // 2
 	WORD $0x4ee1d463 // fsub v3, v3, v1
 	WORD $0x6e611c62 // bsl v2, v3, v1
 	WORD $0x6e60dc01 // fmul v1, v0, v0
-	FMOVQ 1200(R7), F3 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F4 // 1.637123442577e-06
+	FMOVQ 2016(R7), F3 // -1.462091340945175e-07
+	FMOVQ 2032(R7), F4 // 1.637123442577e-06
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1232(R7), F3 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F3 // -1.4923003368152099e-05
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1248(R7), F4 // 0.00012055286202005714
+	FMOVQ 2064(R7), F4 // 0.00012055286202005714
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1264(R7), F3 // -0.0008548326510724796
+	FMOVQ 2080(R7), F3 // -0.0008548326510724796
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1280(R7), F4 // 0.0052239776220169365
+	FMOVQ 2096(R7), F4 // 0.0052239776220169365
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1296(R7), F3 // -0.02686617064499972
+	FMOVQ 2112(R7), F3 // -0.02686617064499972
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1312(R7), F4 // 0.1128379167095487
+	FMOVQ 2128(R7), F4 // 0.1128379167095487
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1328(R7), F3 // -0.3761263890318375
+	FMOVQ 2144(R7), F3 // -0.3761263890318375
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1344(R7), F4 // 0.1283791670955126
+	FMOVQ 2160(R7), F4 // 0.1283791670955126
 	WORD $0x4e61cc64 // fmla v4, v3, v1
 	WORD $0x6e60dc81 // fmul v1, v4, v0
 	WORD $0x4ee0d4a3 // fsub v3, v5, v0
@@ -3503,12 +4760,12 @@ TEXT ·normCdfNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 1360(R7), F31 // -40
-	FMOVQ 1376(R7), F30 // 40
-	FMOVQ 1392(R7), F29 // 0.7071067811865476
-	FMOVQ 1408(R7), F28 // -4.833646656726457e-17
+	FMOVQ 2176(R7), F31 // -40
+	FMOVQ 2192(R7), F30 // 40
+	FMOVQ 2208(R7), F29 // 0.7071067811865476
+	FMOVQ 2224(R7), F28 // -4.833646656726457e-17
 	FMOVQ 224(R7), F27 // 0x8000000000000000
-	FMOVQ 992(R7), F26 // 28
+	FMOVQ 1808(R7), F26 // 28
 	CMP $4, R6
 	BLT single
 wide:
@@ -3675,7 +4932,7 @@ wide:
 	WORD $0x6ee0f92b // fneg v11, v9
 	WORD $0x4e64cc8a // fmla v10, v4, v4
 	WORD $0x4e65ccab // fmla v11, v5, v5
-	FMOVQ 1008(R7), F4 // -23.083120654223414
+	FMOVQ 1824(R7), F4 // -23.083120654223414
 	FMOVQ 32(R7), F5 // 6.755399441055744e+15
 	WORD $0x4e68cc85 // fmla v5, v4, v8
 	FMOVQ 32(R7), F14 // 6.755399441055744e+15
@@ -3685,12 +4942,12 @@ wide:
 	WORD $0x4ee4d5c4 // fsub v4, v14, v4
 	WORD $0x6ee0f908 // fneg v8, v8
 	WORD $0x6ee0f929 // fneg v9, v9
-	FMOVQ 1024(R7), F16 // 0.043321698783984175
+	FMOVQ 1840(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cde8 // fmls v8, v15, v16
 	WORD $0x4ef0cc89 // fmls v9, v4, v16
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cdea // fmls v10, v15, v16
 	WORD $0x4ef0cc8b // fmls v11, v4, v16
 	WORD $0x4e6ad504 // fadd v4, v8, v10
@@ -3701,23 +4958,23 @@ wide:
 	WORD $0x4ee9d569 // fsub v9, v11, v9
 	WORD $0x6e64dc8a // fmul v10, v4, v4
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 1056(R7), F16 // 0.00019841464175558392
-	FMOVQ 1072(R7), F17 // 0.008333333332990724
+	FMOVQ 1872(R7), F16 // 0.00019841464175558392
+	FMOVQ 1888(R7), F17 // 0.008333333332990724
 	WORD $0x4e6ace11 // fmla v17, v16, v10
-	FMOVQ 1072(R7), F18 // 0.008333333332990724
+	FMOVQ 1888(R7), F18 // 0.008333333332990724
 	WORD $0x4e6bce12 // fmla v18, v16, v11
-	FMOVQ 1088(R7), F16 // 0.0013889063789935463
-	FMOVQ 1104(R7), F19 // 0.04166666666358317
+	FMOVQ 1904(R7), F16 // 0.0013889063789935463
+	FMOVQ 1920(R7), F19 // 0.04166666666358317
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 1104(R7), F20 // 0.04166666666358317
+	FMOVQ 1920(R7), F20 // 0.04166666666358317
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 1120(R7), F16 // 0.16666666666666669
+	FMOVQ 1936(R7), F16 // 0.16666666666666669
 	WORD $0x4e6ace30 // fmla v16, v17, v10
-	FMOVQ 1120(R7), F17 // 0.16666666666666669
+	FMOVQ 1936(R7), F17 // 0.16666666666666669
 	WORD $0x4e6bce51 // fmla v17, v18, v11
-	FMOVQ 1136(R7), F18 // 0.5000000000000001
+	FMOVQ 1952(R7), F18 // 0.5000000000000001
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 1136(R7), F19 // 0.5000000000000001
+	FMOVQ 1952(R7), F19 // 0.5000000000000001
 	WORD $0x4e6bce93 // fmla v19, v20, v11
 	WORD $0x4e64ce12 // fmla v18, v16, v4
 	WORD $0x4e6fce33 // fmla v19, v17, v15
@@ -3758,7 +5015,7 @@ wide:
 	FMOVQ 416(R7), F6 // 0x0
 	WORD $0x6ee0e4c7 // fcmgt v7, v6, v0
 	WORD $0x6ee1e4c6 // fcmgt v6, v6, v1
-	FMOVQ 1424(R7), F11 // 1.1283791670955126
+	FMOVQ 2240(R7), F11 // 1.1283791670955126
 	WORD $0x6e6bdc4c // fmul v12, v2, v11
 	WORD $0x6e6bdc6d // fmul v13, v3, v11
 	WORD $0x4e3b1c0f // and v15, v0, v27
@@ -3771,17 +5028,17 @@ wide:
 	WORD $0x4ef0cdaa // fmls v10, v13, v16
 	WORD $0x4e69d484 // fadd v4, v4, v9
 	WORD $0x4e6ad508 // fadd v8, v8, v10
-	FMOVQ 1152(R7), F9 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F9 // 0xfffffffffffffff0
 	WORD $0x4e291ca5 // and v5, v5, v9
 	WORD $0x4e291dc9 // and v9, v14, v9
 	WORD $0x4f7054a5 // shl v5, v5, 48
 	WORD $0x4f705529 // shl v9, v9, 48
-	FMOVQ 1440(R7), F10 // 0x10000000000000
+	FMOVQ 2256(R7), F10 // 0x10000000000000
 	WORD $0x6eea84a5 // sub v5, v5, v10
 	WORD $0x6eea8529 // sub v9, v9, v10
 	WORD $0x4f7f04aa // sshr v10, v5, 1
 	WORD $0x4f7f052c // sshr v12, v9, 1
-	FMOVQ 1168(R7), F13 // 0xfff0000000000000
+	FMOVQ 1984(R7), F13 // 0xfff0000000000000
 	WORD $0x4e2d1d4a // and v10, v10, v13
 	WORD $0x4e2d1d8c // and v12, v12, v13
 	WORD $0x6eea84a5 // sub v5, v5, v10
@@ -3801,42 +5058,42 @@ wide:
 	WORD $0x6e651d26 // bsl v6, v9, v5
 	WORD $0x6e60dc04 // fmul v4, v0, v0
 	WORD $0x6e61dc25 // fmul v5, v1, v1
-	FMOVQ 1200(R7), F8 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F9 // 1.637123442577e-06
+	FMOVQ 2016(R7), F8 // -1.462091340945175e-07
+	FMOVQ 2032(R7), F9 // 1.637123442577e-06
 	WORD $0x4e64cd09 // fmla v9, v8, v4
-	FMOVQ 1216(R7), F10 // 1.637123442577e-06
+	FMOVQ 2032(R7), F10 // 1.637123442577e-06
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1232(R7), F8 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F8 // -1.4923003368152099e-05
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1232(R7), F9 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F9 // -1.4923003368152099e-05
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1248(R7), F10 // 0.00012055286202005714
+	FMOVQ 2064(R7), F10 // 0.00012055286202005714
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1248(R7), F8 // 0.00012055286202005714
+	FMOVQ 2064(R7), F8 // 0.00012055286202005714
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1264(R7), F9 // -0.0008548326510724796
+	FMOVQ 2080(R7), F9 // -0.0008548326510724796
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 1264(R7), F10 // -0.0008548326510724796
+	FMOVQ 2080(R7), F10 // -0.0008548326510724796
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1280(R7), F8 // 0.0052239776220169365
+	FMOVQ 2096(R7), F8 // 0.0052239776220169365
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1280(R7), F9 // 0.0052239776220169365
+	FMOVQ 2096(R7), F9 // 0.0052239776220169365
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1296(R7), F10 // -0.02686617064499972
+	FMOVQ 2112(R7), F10 // -0.02686617064499972
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1296(R7), F8 // -0.02686617064499972
+	FMOVQ 2112(R7), F8 // -0.02686617064499972
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1312(R7), F9 // 0.1128379167095487
+	FMOVQ 2128(R7), F9 // 0.1128379167095487
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 1312(R7), F10 // 0.1128379167095487
+	FMOVQ 2128(R7), F10 // 0.1128379167095487
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1328(R7), F8 // -0.3761263890318375
+	FMOVQ 2144(R7), F8 // -0.3761263890318375
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1328(R7), F9 // -0.3761263890318375
+	FMOVQ 2144(R7), F9 // -0.3761263890318375
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1344(R7), F10 // 0.1283791670955126
+	FMOVQ 2160(R7), F10 // 0.1283791670955126
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1344(R7), F8 // 0.1283791670955126
+	FMOVQ 2160(R7), F8 // 0.1283791670955126
 	WORD $0x4e65cd28 // fmla v8, v9, v5
 	FMOVQ 336(R7), F9 // 0.5
 	WORD $0x6e69dc8c // fmul v12, v4, v9
@@ -3969,30 +5226,30 @@ compute:
 	WORD $0x6e62dc44 // fmul v4, v2, v2
 	WORD $0x6ee0f885 // fneg v5, v4
 	WORD $0x4e62cc45 // fmla v5, v2, v2
-	FMOVQ 1008(R7), F2 // -23.083120654223414
+	FMOVQ 1824(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F7 // 6.755399441055744e+15
 	WORD $0x4e64cc47 // fmla v7, v2, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d4e2 // fsub v2, v7, v2
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 1024(R7), F8 // 0.043321698783984175
+	FMOVQ 1840(R7), F8 // 0.043321698783984175
 	WORD $0x4ee8cc44 // fmls v4, v2, v8
 	WORD $0x6ee0f8a5 // fneg v5, v5
-	FMOVQ 1040(R7), F8 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F8 // 1.012406886666035e-12
 	WORD $0x4ee8cc45 // fmls v5, v2, v8
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4ee4d444 // fsub v4, v2, v4
 	WORD $0x4ee4d4a4 // fsub v4, v5, v4
 	WORD $0x6e62dc45 // fmul v5, v2, v2
-	FMOVQ 1056(R7), F8 // 0.00019841464175558392
-	FMOVQ 1072(R7), F9 // 0.008333333332990724
+	FMOVQ 1872(R7), F8 // 0.00019841464175558392
+	FMOVQ 1888(R7), F9 // 0.008333333332990724
 	WORD $0x4e65cd09 // fmla v9, v8, v5
-	FMOVQ 1088(R7), F8 // 0.0013889063789935463
-	FMOVQ 1104(R7), F10 // 0.04166666666358317
+	FMOVQ 1904(R7), F8 // 0.0013889063789935463
+	FMOVQ 1920(R7), F10 // 0.04166666666358317
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1120(R7), F8 // 0.16666666666666669
+	FMOVQ 1936(R7), F8 // 0.16666666666666669
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1136(R7), F9 // 0.5000000000000001
+	FMOVQ 1952(R7), F9 // 0.5000000000000001
 	WORD $0x4e65cd49 // fmla v9, v10, v5
 	WORD $0x4e62cd09 // fmla v9, v8, v2
 	FMOVD F7, R8
@@ -4014,20 +5271,20 @@ compute:
 	WORD $0x4e63cd04 // fmla v4, v8, v3
 	FMOVQ 416(R7), F3 // 0x0
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
-	FMOVQ 1424(R7), F5 // 1.1283791670955126
+	FMOVQ 2240(R7), F5 // 1.1283791670955126
 	WORD $0x6e65dc26 // fmul v6, v1, v5
 	WORD $0x4e3b1c09 // and v9, v0, v27
 	WORD $0x6e291cc6 // eor v6, v6, v9
 	WORD $0x4e68d568 // fadd v8, v11, v8
 	WORD $0x4ee8ccc4 // fmls v4, v6, v8
 	WORD $0x4e64d442 // fadd v2, v2, v4
-	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241ce4 // and v4, v7, v4
 	WORD $0x4f705484 // shl v4, v4, 48
-	FMOVQ 1440(R7), F6 // 0x10000000000000
+	FMOVQ 2256(R7), F6 // 0x10000000000000
 	WORD $0x6ee68484 // sub v4, v4, v6
 	WORD $0x4f7f0486 // sshr v6, v4, 1
-	FMOVQ 1168(R7), F7 // 0xfff0000000000000
+	FMOVQ 1984(R7), F7 // 0xfff0000000000000
 	WORD $0x4e271cc6 // and v6, v6, v7
 	WORD $0x6ee68484 // sub v4, v4, v6
 	FMOVQ 320(R7), F7 // 1
@@ -4038,24 +5295,24 @@ compute:
 	WORD $0x4ee2d4e4 // fsub v4, v7, v2
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 1200(R7), F4 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F6 // 1.637123442577e-06
+	FMOVQ 2016(R7), F4 // -1.462091340945175e-07
+	FMOVQ 2032(R7), F6 // 1.637123442577e-06
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1232(R7), F4 // -1.4923003368152099e-05
+	FMOVQ 2048(R7), F4 // -1.4923003368152099e-05
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1248(R7), F6 // 0.00012055286202005714
+	FMOVQ 2064(R7), F6 // 0.00012055286202005714
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1264(R7), F4 // -0.0008548326510724796
+	FMOVQ 2080(R7), F4 // -0.0008548326510724796
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1280(R7), F6 // 0.0052239776220169365
+	FMOVQ 2096(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1296(R7), F4 // -0.02686617064499972
+	FMOVQ 2112(R7), F4 // -0.02686617064499972
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1312(R7), F6 // 0.1128379167095487
+	FMOVQ 2128(R7), F6 // 0.1128379167095487
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1328(R7), F4 // -0.3761263890318375
+	FMOVQ 2144(R7), F4 // -0.3761263890318375
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1344(R7), F6 // 0.1283791670955126
+	FMOVQ 2160(R7), F6 // 0.1283791670955126
 	WORD $0x4e62cc86 // fmla v6, v4, v2
 	FMOVQ 336(R7), F4 // 0.5
 	WORD $0x6e64dc48 // fmul v8, v2, v4
@@ -4109,12 +5366,12 @@ TEXT ·gaussNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 1456(R7), F4 // -28
+	FMOVQ 2272(R7), F4 // -28
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 992(R7), F4 // 28
+	FMOVQ 1808(R7), F4 // 28
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -4131,7 +5388,7 @@ wide:
 	WORD $0x4e61cc29 // fmla v9, v1, v1
 	WORD $0x4e62cc4a // fmla v10, v2, v2
 	WORD $0x4e63cc6b // fmla v11, v3, v3
-	FMOVQ 1008(R7), F0 // -23.083120654223414
+	FMOVQ 1824(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F1 // 6.755399441055744e+15
 	WORD $0x4e64cc01 // fmla v1, v0, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
@@ -4149,7 +5406,7 @@ wide:
 	WORD $0x6ee0f8a5 // fneg v5, v5
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
-	FMOVQ 1024(R7), F16 // 0.043321698783984175
+	FMOVQ 1840(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda4 // fmls v4, v13, v16
 	WORD $0x4ef0cdc5 // fmls v5, v14, v16
 	WORD $0x4ef0cde6 // fmls v6, v15, v16
@@ -4158,7 +5415,7 @@ wide:
 	WORD $0x6ee0f929 // fneg v9, v9
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda8 // fmls v8, v13, v16
 	WORD $0x4ef0cdc9 // fmls v9, v14, v16
 	WORD $0x4ef0cdea // fmls v10, v15, v16
@@ -4179,39 +5436,39 @@ wide:
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
 	WORD $0x6e6eddca // fmul v10, v14, v14
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 1056(R7), F16 // 0.00019841464175558392
-	FMOVQ 1072(R7), F17 // 0.008333333332990724
+	FMOVQ 1872(R7), F16 // 0.00019841464175558392
+	FMOVQ 1888(R7), F17 // 0.008333333332990724
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 1072(R7), F18 // 0.008333333332990724
+	FMOVQ 1888(R7), F18 // 0.008333333332990724
 	WORD $0x4e69ce12 // fmla v18, v16, v9
-	FMOVQ 1072(R7), F19 // 0.008333333332990724
+	FMOVQ 1888(R7), F19 // 0.008333333332990724
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 1072(R7), F20 // 0.008333333332990724
+	FMOVQ 1888(R7), F20 // 0.008333333332990724
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 1088(R7), F16 // 0.0013889063789935463
-	FMOVQ 1104(R7), F21 // 0.04166666666358317
+	FMOVQ 1904(R7), F16 // 0.0013889063789935463
+	FMOVQ 1920(R7), F21 // 0.04166666666358317
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 1104(R7), F22 // 0.04166666666358317
+	FMOVQ 1920(R7), F22 // 0.04166666666358317
 	WORD $0x4e69ce16 // fmla v22, v16, v9
-	FMOVQ 1104(R7), F23 // 0.04166666666358317
+	FMOVQ 1920(R7), F23 // 0.04166666666358317
 	WORD $0x4e6ace17 // fmla v23, v16, v10
-	FMOVQ 1104(R7), F24 // 0.04166666666358317
+	FMOVQ 1920(R7), F24 // 0.04166666666358317
 	WORD $0x4e6bce18 // fmla v24, v16, v11
-	FMOVQ 1120(R7), F16 // 0.16666666666666669
+	FMOVQ 1936(R7), F16 // 0.16666666666666669
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1120(R7), F17 // 0.16666666666666669
+	FMOVQ 1936(R7), F17 // 0.16666666666666669
 	WORD $0x4e69ce51 // fmla v17, v18, v9
-	FMOVQ 1120(R7), F18 // 0.16666666666666669
+	FMOVQ 1936(R7), F18 // 0.16666666666666669
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 1120(R7), F19 // 0.16666666666666669
+	FMOVQ 1936(R7), F19 // 0.16666666666666669
 	WORD $0x4e6bce93 // fmla v19, v20, v11
-	FMOVQ 1136(R7), F20 // 0.5000000000000001
+	FMOVQ 1952(R7), F20 // 0.5000000000000001
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 1136(R7), F21 // 0.5000000000000001
+	FMOVQ 1952(R7), F21 // 0.5000000000000001
 	WORD $0x4e69ced5 // fmla v21, v22, v9
-	FMOVQ 1136(R7), F22 // 0.5000000000000001
+	FMOVQ 1952(R7), F22 // 0.5000000000000001
 	WORD $0x4e6acef6 // fmla v22, v23, v10
-	FMOVQ 1136(R7), F23 // 0.5000000000000001
+	FMOVQ 1952(R7), F23 // 0.5000000000000001
 	WORD $0x4e6bcf17 // fmla v23, v24, v11
 	WORD $0x4e60ce14 // fmla v20, v16, v0
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -4265,7 +5522,7 @@ wide:
 	WORD $0x4e71d7a4 // fadd v4, v29, v17
 	WORD $0x4e72d7c5 // fadd v5, v30, v18
 	WORD $0x4e73d7e6 // fadd v6, v31, v19
-	FMOVQ 1152(R7), F7 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F7 // 0xfffffffffffffff0
 	WORD $0x4e271c21 // and v1, v1, v7
 	WORD $0x4e271c42 // and v2, v2, v7
 	WORD $0x4e271c63 // and v3, v3, v7
@@ -4278,7 +5535,7 @@ wide:
 	WORD $0x4f7f0449 // sshr v9, v2, 1
 	WORD $0x4f7f046a // sshr v10, v3, 1
 	WORD $0x4f7f04eb // sshr v11, v7, 1
-	FMOVQ 1168(R7), F12 // 0xfff0000000000000
+	FMOVQ 1984(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -4320,37 +5577,37 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 1456(R7), F1 // -28
+	FMOVQ 2272(R7), F1 // -28
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 992(R7), F1 // 28
+	FMOVQ 1808(R7), F1 // 28
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e60cc02 // fmla v2, v0, v0
-	FMOVQ 1008(R7), F0 // -23.083120654223414
+	FMOVQ 1824(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc03 // fmla v3, v0, v1
 	FMOVQ 32(R7), F0 // 6.755399441055744e+15
 	WORD $0x4ee0d460 // fsub v0, v3, v0
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 1024(R7), F4 // 0.043321698783984175
+	FMOVQ 1840(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc01 // fmls v1, v0, v4
 	WORD $0x6ee0f842 // fneg v2, v2
-	FMOVQ 1040(R7), F4 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc02 // fmls v2, v0, v4
 	WORD $0x4e62d420 // fadd v0, v1, v2
 	WORD $0x4ee1d401 // fsub v1, v0, v1
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 1056(R7), F4 // 0.00019841464175558392
-	FMOVQ 1072(R7), F5 // 0.008333333332990724
+	FMOVQ 1872(R7), F4 // 0.00019841464175558392
+	FMOVQ 1888(R7), F5 // 0.008333333332990724
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 1088(R7), F4 // 0.0013889063789935463
-	FMOVQ 1104(R7), F6 // 0.04166666666358317
+	FMOVQ 1904(R7), F4 // 0.0013889063789935463
+	FMOVQ 1920(R7), F6 // 0.04166666666358317
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1120(R7), F4 // 0.16666666666666669
+	FMOVQ 1936(R7), F4 // 0.16666666666666669
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1136(R7), F5 // 0.5000000000000001
+	FMOVQ 1952(R7), F5 // 0.5000000000000001
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x4e60cc85 // fmla v5, v4, v0
 	FMOVD F3, R8
@@ -4365,11 +5622,11 @@ compute:
 	WORD $0x4e61cce4 // fmla v4, v7, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e64d4e0 // fadd v0, v7, v4
-	FMOVQ 1152(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1168(R7), F3 // 0xfff0000000000000
+	FMOVQ 1984(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -4411,12 +5668,12 @@ TEXT ·normPdfNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 1472(R7), F4 // -39.6
+	FMOVQ 2288(R7), F4 // -39.6
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 1488(R7), F4 // 39.6
+	FMOVQ 2304(R7), F4 // 39.6
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -4442,7 +5699,7 @@ wide:
 	WORD $0x6e60dd26 // fmul v6, v9, v0
 	WORD $0x6e60dd47 // fmul v7, v10, v0
 	WORD $0x6e60dd60 // fmul v0, v11, v0
-	FMOVQ 1008(R7), F8 // -23.083120654223414
+	FMOVQ 1824(R7), F8 // -23.083120654223414
 	FMOVQ 32(R7), F9 // 6.755399441055744e+15
 	WORD $0x4e61cd09 // fmla v9, v8, v1
 	FMOVQ 32(R7), F10 // 6.755399441055744e+15
@@ -4460,7 +5717,7 @@ wide:
 	WORD $0x6ee0f842 // fneg v2, v2
 	WORD $0x6ee0f863 // fneg v3, v3
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 1024(R7), F16 // 0.043321698783984175
+	FMOVQ 1840(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda1 // fmls v1, v13, v16
 	WORD $0x4ef0cdc2 // fmls v2, v14, v16
 	WORD $0x4ef0cde3 // fmls v3, v15, v16
@@ -4469,7 +5726,7 @@ wide:
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda5 // fmls v5, v13, v16
 	WORD $0x4ef0cdc6 // fmls v6, v14, v16
 	WORD $0x4ef0cde7 // fmls v7, v15, v16
@@ -4490,39 +5747,39 @@ wide:
 	WORD $0x6e6ddda5 // fmul v5, v13, v13
 	WORD $0x6e6eddc6 // fmul v6, v14, v14
 	WORD $0x6e6fdde7 // fmul v7, v15, v15
-	FMOVQ 1056(R7), F16 // 0.00019841464175558392
-	FMOVQ 1072(R7), F17 // 0.008333333332990724
+	FMOVQ 1872(R7), F16 // 0.00019841464175558392
+	FMOVQ 1888(R7), F17 // 0.008333333332990724
 	WORD $0x4e64ce11 // fmla v17, v16, v4
-	FMOVQ 1072(R7), F18 // 0.008333333332990724
+	FMOVQ 1888(R7), F18 // 0.008333333332990724
 	WORD $0x4e65ce12 // fmla v18, v16, v5
-	FMOVQ 1072(R7), F19 // 0.008333333332990724
+	FMOVQ 1888(R7), F19 // 0.008333333332990724
 	WORD $0x4e66ce13 // fmla v19, v16, v6
-	FMOVQ 1072(R7), F20 // 0.008333333332990724
+	FMOVQ 1888(R7), F20 // 0.008333333332990724
 	WORD $0x4e67ce14 // fmla v20, v16, v7
-	FMOVQ 1088(R7), F16 // 0.0013889063789935463
-	FMOVQ 1104(R7), F21 // 0.04166666666358317
+	FMOVQ 1904(R7), F16 // 0.0013889063789935463
+	FMOVQ 1920(R7), F21 // 0.04166666666358317
 	WORD $0x4e64ce15 // fmla v21, v16, v4
-	FMOVQ 1104(R7), F22 // 0.04166666666358317
+	FMOVQ 1920(R7), F22 // 0.04166666666358317
 	WORD $0x4e65ce16 // fmla v22, v16, v5
-	FMOVQ 1104(R7), F23 // 0.04166666666358317
+	FMOVQ 1920(R7), F23 // 0.04166666666358317
 	WORD $0x4e66ce17 // fmla v23, v16, v6
-	FMOVQ 1104(R7), F24 // 0.04166666666358317
+	FMOVQ 1920(R7), F24 // 0.04166666666358317
 	WORD $0x4e67ce18 // fmla v24, v16, v7
-	FMOVQ 1120(R7), F16 // 0.16666666666666669
+	FMOVQ 1936(R7), F16 // 0.16666666666666669
 	WORD $0x4e64ce30 // fmla v16, v17, v4
-	FMOVQ 1120(R7), F17 // 0.16666666666666669
+	FMOVQ 1936(R7), F17 // 0.16666666666666669
 	WORD $0x4e65ce51 // fmla v17, v18, v5
-	FMOVQ 1120(R7), F18 // 0.16666666666666669
+	FMOVQ 1936(R7), F18 // 0.16666666666666669
 	WORD $0x4e66ce72 // fmla v18, v19, v6
-	FMOVQ 1120(R7), F19 // 0.16666666666666669
+	FMOVQ 1936(R7), F19 // 0.16666666666666669
 	WORD $0x4e67ce93 // fmla v19, v20, v7
-	FMOVQ 1136(R7), F20 // 0.5000000000000001
+	FMOVQ 1952(R7), F20 // 0.5000000000000001
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
-	FMOVQ 1136(R7), F21 // 0.5000000000000001
+	FMOVQ 1952(R7), F21 // 0.5000000000000001
 	WORD $0x4e65ced5 // fmla v21, v22, v5
-	FMOVQ 1136(R7), F22 // 0.5000000000000001
+	FMOVQ 1952(R7), F22 // 0.5000000000000001
 	WORD $0x4e66cef6 // fmla v22, v23, v6
-	FMOVQ 1136(R7), F23 // 0.5000000000000001
+	FMOVQ 1952(R7), F23 // 0.5000000000000001
 	WORD $0x4e67cf17 // fmla v23, v24, v7
 	WORD $0x4e68ce14 // fmla v20, v16, v8
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -4572,7 +5829,7 @@ wide:
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
 	WORD $0x4e6ecfd2 // fmla v18, v30, v14
 	WORD $0x4e6fcff3 // fmla v19, v31, v15
-	FMOVQ 1504(R7), F0 // 0.3989422804014327
+	FMOVQ 2320(R7), F0 // 0.3989422804014327
 	WORD $0x6e60df81 // fmul v1, v28, v0
 	WORD $0x6e60dfa2 // fmul v2, v29, v0
 	WORD $0x6e60dfc3 // fmul v3, v30, v0
@@ -4585,7 +5842,7 @@ wide:
 	WORD $0x4e7dcc06 // fmla v6, v0, v29
 	WORD $0x4e7ecc07 // fmla v7, v0, v30
 	WORD $0x4e7fcc08 // fmla v8, v0, v31
-	FMOVQ 1520(R7), F13 // -2.49232720227773e-17
+	FMOVQ 2336(R7), F13 // -2.49232720227773e-17
 	WORD $0x4e6dcf85 // fmla v5, v28, v13
 	WORD $0x4e6dcfa6 // fmla v6, v29, v13
 	WORD $0x4e6dcfc7 // fmla v7, v30, v13
@@ -4598,7 +5855,7 @@ wide:
 	WORD $0x4e66d441 // fadd v1, v2, v6
 	WORD $0x4e67d462 // fadd v2, v3, v7
 	WORD $0x4e68d483 // fadd v3, v4, v8
-	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241d25 // and v5, v9, v4
 	WORD $0x4e241d46 // and v6, v10, v4
 	WORD $0x4e241d67 // and v7, v11, v4
@@ -4611,7 +5868,7 @@ wide:
 	WORD $0x4f7f04c9 // sshr v9, v6, 1
 	WORD $0x4f7f04ea // sshr v10, v7, 1
 	WORD $0x4f7f048b // sshr v11, v4, 1
-	FMOVQ 1168(R7), F12 // 0xfff0000000000000
+	FMOVQ 1984(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -4653,9 +5910,9 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 1472(R7), F1 // -39.6
+	FMOVQ 2288(R7), F1 // -39.6
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 1488(R7), F1 // 39.6
+	FMOVQ 2304(R7), F1 // 39.6
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
@@ -4663,30 +5920,30 @@ compute:
 	FMOVQ 336(R7), F0 // 0.5
 	WORD $0x6e60dc21 // fmul v1, v1, v0
 	WORD $0x6e60dc40 // fmul v0, v2, v0
-	FMOVQ 1008(R7), F2 // -23.083120654223414
+	FMOVQ 1824(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc43 // fmla v3, v2, v1
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d462 // fsub v2, v3, v2
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 1024(R7), F4 // 0.043321698783984175
+	FMOVQ 1840(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 1040(R7), F4 // 1.012406886666035e-12
+	FMOVQ 1856(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc40 // fmls v0, v2, v4
 	WORD $0x4e60d422 // fadd v2, v1, v0
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x4ee1d400 // fsub v0, v0, v1
 	WORD $0x6e62dc41 // fmul v1, v2, v2
-	FMOVQ 1056(R7), F4 // 0.00019841464175558392
-	FMOVQ 1072(R7), F5 // 0.008333333332990724
+	FMOVQ 1872(R7), F4 // 0.00019841464175558392
+	FMOVQ 1888(R7), F5 // 0.008333333332990724
 	WORD $0x4e61cc85 // fmla v5, v4, v1
-	FMOVQ 1088(R7), F4 // 0.0013889063789935463
-	FMOVQ 1104(R7), F6 // 0.04166666666358317
+	FMOVQ 1904(R7), F4 // 0.0013889063789935463
+	FMOVQ 1920(R7), F6 // 0.04166666666358317
 	WORD $0x4e61cc86 // fmla v6, v4, v1
-	FMOVQ 1120(R7), F4 // 0.16666666666666669
+	FMOVQ 1936(R7), F4 // 0.16666666666666669
 	WORD $0x4e61cca4 // fmla v4, v5, v1
-	FMOVQ 1136(R7), F5 // 0.5000000000000001
+	FMOVQ 1952(R7), F5 // 0.5000000000000001
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x4e62cc85 // fmla v5, v4, v2
 	FMOVD F3, R8
@@ -4700,19 +5957,19 @@ compute:
 	WORD $0x4e61cca0 // fmla v0, v5, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e62cce4 // fmla v4, v7, v2
-	FMOVQ 1504(R7), F0 // 0.3989422804014327
+	FMOVQ 2320(R7), F0 // 0.3989422804014327
 	WORD $0x6e60dce1 // fmul v1, v7, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e67cc02 // fmla v2, v0, v7
-	FMOVQ 1520(R7), F5 // -2.49232720227773e-17
+	FMOVQ 2336(R7), F5 // -2.49232720227773e-17
 	WORD $0x4e65cce2 // fmla v2, v7, v5
 	WORD $0x4e60cc82 // fmla v2, v4, v0
 	WORD $0x4e62d420 // fadd v0, v1, v2
-	FMOVQ 1152(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 1968(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1168(R7), F3 // 0xfff0000000000000
+	FMOVQ 1984(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -4782,103 +6039,103 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 1536(R7), F16 // 0.02963502626354855
-	FMOVQ 1552(R7), F17 // 0.019579201619744684
+	FMOVQ 2352(R7), F16 // 0.02963502626354855
+	FMOVQ 2368(R7), F17 // 0.019579201619744684
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 1552(R7), F18 // 0.019579201619744684
+	FMOVQ 2368(R7), F18 // 0.019579201619744684
 	WORD $0x4e6dce12 // fmla v18, v16, v13
-	FMOVQ 1552(R7), F19 // 0.019579201619744684
+	FMOVQ 2368(R7), F19 // 0.019579201619744684
 	WORD $0x4e6ece13 // fmla v19, v16, v14
-	FMOVQ 1552(R7), F20 // 0.019579201619744684
+	FMOVQ 2368(R7), F20 // 0.019579201619744684
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 1568(R7), F16 // -0.019277545928584557
-	FMOVQ 1584(R7), F21 // 0.0030350071727267623
+	FMOVQ 2384(R7), F16 // -0.019277545928584557
+	FMOVQ 2400(R7), F21 // 0.0030350071727267623
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 1584(R7), F22 // 0.0030350071727267623
+	FMOVQ 2400(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce16 // fmla v22, v16, v13
-	FMOVQ 1584(R7), F23 // 0.0030350071727267623
+	FMOVQ 2400(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece17 // fmla v23, v16, v14
-	FMOVQ 1584(R7), F24 // 0.0030350071727267623
+	FMOVQ 2400(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 1600(R7), F16 // 0.009322101501082774
+	FMOVQ 2416(R7), F16 // 0.009322101501082774
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1600(R7), F17 // 0.009322101501082774
+	FMOVQ 2416(R7), F17 // 0.009322101501082774
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 1600(R7), F18 // 0.009322101501082774
+	FMOVQ 2416(R7), F18 // 0.009322101501082774
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 1600(R7), F19 // 0.009322101501082774
+	FMOVQ 2416(R7), F19 // 0.009322101501082774
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 1616(R7), F20 // 0.00962140274734483
+	FMOVQ 2432(R7), F20 // 0.00962140274734483
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 1616(R7), F21 // 0.00962140274734483
+	FMOVQ 2432(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 1616(R7), F22 // 0.00962140274734483
+	FMOVQ 2432(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 1616(R7), F23 // 0.00962140274734483
+	FMOVQ 2432(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 1632(R7), F24 // 0.011566511821890942
+	FMOVQ 2448(R7), F24 // 0.011566511821890942
 	WORD $0x4e68ce18 // fmla v24, v16, v8
-	FMOVQ 1632(R7), F16 // 0.011566511821890942
+	FMOVQ 2448(R7), F16 // 0.011566511821890942
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 1632(R7), F17 // 0.011566511821890942
+	FMOVQ 2448(R7), F17 // 0.011566511821890942
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 1632(R7), F18 // 0.011566511821890942
+	FMOVQ 2448(R7), F18 // 0.011566511821890942
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 1648(R7), F19 // 0.013963775787848137
+	FMOVQ 2464(R7), F19 // 0.013963775787848137
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 1648(R7), F20 // 0.013963775787848137
+	FMOVQ 2464(R7), F20 // 0.013963775787848137
 	WORD $0x4e6dceb4 // fmla v20, v21, v13
-	FMOVQ 1648(R7), F21 // 0.013963775787848137
+	FMOVQ 2464(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 1648(R7), F22 // 0.013963775787848137
+	FMOVQ 2464(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 1664(R7), F23 // 0.017352816768546473
+	FMOVQ 2480(R7), F23 // 0.017352816768546473
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 1664(R7), F24 // 0.017352816768546473
+	FMOVQ 2480(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce18 // fmla v24, v16, v13
-	FMOVQ 1664(R7), F16 // 0.017352816768546473
+	FMOVQ 2480(R7), F16 // 0.017352816768546473
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 1664(R7), F17 // 0.017352816768546473
+	FMOVQ 2480(R7), F17 // 0.017352816768546473
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 1680(R7), F18 // 0.022372157435623815
+	FMOVQ 2496(R7), F18 // 0.022372157435623815
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 1680(R7), F19 // 0.022372157435623815
+	FMOVQ 2496(R7), F19 // 0.022372157435623815
 	WORD $0x4e6dce93 // fmla v19, v20, v13
-	FMOVQ 1680(R7), F20 // 0.022372157435623815
+	FMOVQ 2496(R7), F20 // 0.022372157435623815
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 1680(R7), F21 // 0.022372157435623815
+	FMOVQ 2496(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 1696(R7), F22 // 0.030381944475693704
+	FMOVQ 2512(R7), F22 // 0.030381944475693704
 	WORD $0x4e68cef6 // fmla v22, v23, v8
-	FMOVQ 1696(R7), F23 // 0.030381944475693704
+	FMOVQ 2512(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 1696(R7), F24 // 0.030381944475693704
+	FMOVQ 2512(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece18 // fmla v24, v16, v14
-	FMOVQ 1696(R7), F16 // 0.030381944475693704
+	FMOVQ 2512(R7), F16 // 0.030381944475693704
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 1712(R7), F17 // 0.04464285714255019
+	FMOVQ 2528(R7), F17 // 0.04464285714255019
 	WORD $0x4e68ce51 // fmla v17, v18, v8
-	FMOVQ 1712(R7), F18 // 0.04464285714255019
+	FMOVQ 2528(R7), F18 // 0.04464285714255019
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 1712(R7), F19 // 0.04464285714255019
+	FMOVQ 2528(R7), F19 // 0.04464285714255019
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 1712(R7), F20 // 0.04464285714255019
+	FMOVQ 2528(R7), F20 // 0.04464285714255019
 	WORD $0x4e6fceb4 // fmla v20, v21, v15
-	FMOVQ 1728(R7), F21 // 0.07500000000000119
+	FMOVQ 2544(R7), F21 // 0.07500000000000119
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 1728(R7), F22 // 0.07500000000000119
+	FMOVQ 2544(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 1728(R7), F23 // 0.07500000000000119
+	FMOVQ 2544(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 1728(R7), F24 // 0.07500000000000119
+	FMOVQ 2544(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 1744(R7), F16 // 0.16666666666666666
+	FMOVQ 2560(R7), F16 // 0.16666666666666666
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1744(R7), F8 // 0.16666666666666666
+	FMOVQ 2560(R7), F8 // 0.16666666666666666
 	WORD $0x4e6dce48 // fmla v8, v18, v13
-	FMOVQ 1744(R7), F13 // 0.16666666666666666
+	FMOVQ 2560(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece6d // fmla v13, v19, v14
-	FMOVQ 1744(R7), F14 // 0.16666666666666666
+	FMOVQ 2560(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce8e // fmla v14, v20, v15
 	WORD $0x4e64ceb0 // fmla v16, v21, v4
 	WORD $0x4e65cec8 // fmla v8, v22, v5
@@ -5001,31 +6258,31 @@ compute:
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6ea31c41 // bit v1, v2, v3
 	WORD $0x6e61dc22 // fmul v2, v1, v1
-	FMOVQ 1536(R7), F4 // 0.02963502626354855
-	FMOVQ 1552(R7), F5 // 0.019579201619744684
+	FMOVQ 2352(R7), F4 // 0.02963502626354855
+	FMOVQ 2368(R7), F5 // 0.019579201619744684
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 1568(R7), F4 // -0.019277545928584557
-	FMOVQ 1584(R7), F6 // 0.0030350071727267623
+	FMOVQ 2384(R7), F4 // -0.019277545928584557
+	FMOVQ 2400(R7), F6 // 0.0030350071727267623
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1600(R7), F4 // 0.009322101501082774
+	FMOVQ 2416(R7), F4 // 0.009322101501082774
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1616(R7), F5 // 0.00962140274734483
+	FMOVQ 2432(R7), F5 // 0.00962140274734483
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1632(R7), F6 // 0.011566511821890942
+	FMOVQ 2448(R7), F6 // 0.011566511821890942
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1648(R7), F4 // 0.013963775787848137
+	FMOVQ 2464(R7), F4 // 0.013963775787848137
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1664(R7), F5 // 0.017352816768546473
+	FMOVQ 2480(R7), F5 // 0.017352816768546473
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1680(R7), F6 // 0.022372157435623815
+	FMOVQ 2496(R7), F6 // 0.022372157435623815
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1696(R7), F4 // 0.030381944475693704
+	FMOVQ 2512(R7), F4 // 0.030381944475693704
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1712(R7), F5 // 0.04464285714255019
+	FMOVQ 2528(R7), F5 // 0.04464285714255019
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1728(R7), F6 // 0.07500000000000119
+	FMOVQ 2544(R7), F6 // 0.07500000000000119
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1744(R7), F4 // 0.16666666666666666
+	FMOVQ 2560(R7), F4 // 0.16666666666666666
 	WORD $0x4e62cca4 // fmla v4, v5, v2
 	WORD $0x4e61ccc4 // fmla v4, v6, v1
 	WORD $0x6ee1f822 // fsqrt v2, v1
@@ -5083,7 +6340,7 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 336(R7), F31 // 0.5
 	FMOVQ 320(R7), F30 // 1
-	FMOVQ 1536(R7), F29 // 0.02963502626354855
+	FMOVQ 2352(R7), F29 // 0.02963502626354855
 	FMOVQ 416(R7), F28 // 0x0
 	CMP $8, R6
 	BLT single
@@ -5118,102 +6375,102 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 1552(R7), F16 // 0.019579201619744684
+	FMOVQ 2368(R7), F16 // 0.019579201619744684
 	WORD $0x4e6ccfb0 // fmla v16, v29, v12
-	FMOVQ 1552(R7), F17 // 0.019579201619744684
+	FMOVQ 2368(R7), F17 // 0.019579201619744684
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
-	FMOVQ 1552(R7), F18 // 0.019579201619744684
+	FMOVQ 2368(R7), F18 // 0.019579201619744684
 	WORD $0x4e6ecfb2 // fmla v18, v29, v14
-	FMOVQ 1552(R7), F19 // 0.019579201619744684
+	FMOVQ 2368(R7), F19 // 0.019579201619744684
 	WORD $0x4e6fcfb3 // fmla v19, v29, v15
-	FMOVQ 1568(R7), F20 // -0.019277545928584557
-	FMOVQ 1584(R7), F21 // 0.0030350071727267623
+	FMOVQ 2384(R7), F20 // -0.019277545928584557
+	FMOVQ 2400(R7), F21 // 0.0030350071727267623
 	WORD $0x4e6cce95 // fmla v21, v20, v12
-	FMOVQ 1584(R7), F22 // 0.0030350071727267623
+	FMOVQ 2400(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce96 // fmla v22, v20, v13
-	FMOVQ 1584(R7), F23 // 0.0030350071727267623
+	FMOVQ 2400(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece97 // fmla v23, v20, v14
-	FMOVQ 1584(R7), F24 // 0.0030350071727267623
+	FMOVQ 2400(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 1600(R7), F20 // 0.009322101501082774
+	FMOVQ 2416(R7), F20 // 0.009322101501082774
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 1600(R7), F16 // 0.009322101501082774
+	FMOVQ 2416(R7), F16 // 0.009322101501082774
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 1600(R7), F17 // 0.009322101501082774
+	FMOVQ 2416(R7), F17 // 0.009322101501082774
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 1600(R7), F18 // 0.009322101501082774
+	FMOVQ 2416(R7), F18 // 0.009322101501082774
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 1616(R7), F19 // 0.00962140274734483
+	FMOVQ 2432(R7), F19 // 0.00962140274734483
 	WORD $0x4e6cceb3 // fmla v19, v21, v12
-	FMOVQ 1616(R7), F21 // 0.00962140274734483
+	FMOVQ 2432(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 1616(R7), F22 // 0.00962140274734483
+	FMOVQ 2432(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 1616(R7), F23 // 0.00962140274734483
+	FMOVQ 2432(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 1632(R7), F24 // 0.011566511821890942
+	FMOVQ 2448(R7), F24 // 0.011566511821890942
 	WORD $0x4e6cce98 // fmla v24, v20, v12
-	FMOVQ 1632(R7), F20 // 0.011566511821890942
+	FMOVQ 2448(R7), F20 // 0.011566511821890942
 	WORD $0x4e6dce14 // fmla v20, v16, v13
-	FMOVQ 1632(R7), F16 // 0.011566511821890942
+	FMOVQ 2448(R7), F16 // 0.011566511821890942
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 1632(R7), F17 // 0.011566511821890942
+	FMOVQ 2448(R7), F17 // 0.011566511821890942
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 1648(R7), F18 // 0.013963775787848137
+	FMOVQ 2464(R7), F18 // 0.013963775787848137
 	WORD $0x4e6cce72 // fmla v18, v19, v12
-	FMOVQ 1648(R7), F19 // 0.013963775787848137
+	FMOVQ 2464(R7), F19 // 0.013963775787848137
 	WORD $0x4e6dceb3 // fmla v19, v21, v13
-	FMOVQ 1648(R7), F21 // 0.013963775787848137
+	FMOVQ 2464(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 1648(R7), F22 // 0.013963775787848137
+	FMOVQ 2464(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 1664(R7), F23 // 0.017352816768546473
+	FMOVQ 2480(R7), F23 // 0.017352816768546473
 	WORD $0x4e6ccf17 // fmla v23, v24, v12
-	FMOVQ 1664(R7), F24 // 0.017352816768546473
+	FMOVQ 2480(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce98 // fmla v24, v20, v13
-	FMOVQ 1664(R7), F20 // 0.017352816768546473
+	FMOVQ 2480(R7), F20 // 0.017352816768546473
 	WORD $0x4e6ece14 // fmla v20, v16, v14
-	FMOVQ 1664(R7), F16 // 0.017352816768546473
+	FMOVQ 2480(R7), F16 // 0.017352816768546473
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 1680(R7), F17 // 0.022372157435623815
+	FMOVQ 2496(R7), F17 // 0.022372157435623815
 	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 1680(R7), F18 // 0.022372157435623815
+	FMOVQ 2496(R7), F18 // 0.022372157435623815
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 1680(R7), F19 // 0.022372157435623815
+	FMOVQ 2496(R7), F19 // 0.022372157435623815
 	WORD $0x4e6eceb3 // fmla v19, v21, v14
-	FMOVQ 1680(R7), F21 // 0.022372157435623815
+	FMOVQ 2496(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 1696(R7), F22 // 0.030381944475693704
+	FMOVQ 2512(R7), F22 // 0.030381944475693704
 	WORD $0x4e6ccef6 // fmla v22, v23, v12
-	FMOVQ 1696(R7), F23 // 0.030381944475693704
+	FMOVQ 2512(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 1696(R7), F24 // 0.030381944475693704
+	FMOVQ 2512(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece98 // fmla v24, v20, v14
-	FMOVQ 1696(R7), F20 // 0.030381944475693704
+	FMOVQ 2512(R7), F20 // 0.030381944475693704
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 1712(R7), F16 // 0.04464285714255019
+	FMOVQ 2528(R7), F16 // 0.04464285714255019
 	WORD $0x4e6cce30 // fmla v16, v17, v12
-	FMOVQ 1712(R7), F17 // 0.04464285714255019
+	FMOVQ 2528(R7), F17 // 0.04464285714255019
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 1712(R7), F18 // 0.04464285714255019
+	FMOVQ 2528(R7), F18 // 0.04464285714255019
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 1712(R7), F19 // 0.04464285714255019
+	FMOVQ 2528(R7), F19 // 0.04464285714255019
 	WORD $0x4e6fceb3 // fmla v19, v21, v15
-	FMOVQ 1728(R7), F21 // 0.07500000000000119
+	FMOVQ 2544(R7), F21 // 0.07500000000000119
 	WORD $0x4e6cced5 // fmla v21, v22, v12
-	FMOVQ 1728(R7), F22 // 0.07500000000000119
+	FMOVQ 2544(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 1728(R7), F23 // 0.07500000000000119
+	FMOVQ 2544(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 1728(R7), F24 // 0.07500000000000119
+	FMOVQ 2544(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 1744(R7), F20 // 0.16666666666666666
+	FMOVQ 2560(R7), F20 // 0.16666666666666666
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 1744(R7), F12 // 0.16666666666666666
+	FMOVQ 2560(R7), F12 // 0.16666666666666666
 	WORD $0x4e6dce2c // fmla v12, v17, v13
-	FMOVQ 1744(R7), F13 // 0.16666666666666666
+	FMOVQ 2560(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece4d // fmla v13, v18, v14
-	FMOVQ 1744(R7), F14 // 0.16666666666666666
+	FMOVQ 2560(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce6e // fmla v14, v19, v15
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
 	WORD $0x4e65cecc // fmla v12, v22, v5
@@ -5362,30 +6619,30 @@ compute:
 	WORD $0x6e60dc03 // fmul v3, v0, v0
 	WORD $0x6ea21c61 // bit v1, v3, v2
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 1552(R7), F4 // 0.019579201619744684
+	FMOVQ 2368(R7), F4 // 0.019579201619744684
 	WORD $0x4e63cfa4 // fmla v4, v29, v3
-	FMOVQ 1568(R7), F5 // -0.019277545928584557
-	FMOVQ 1584(R7), F6 // 0.0030350071727267623
+	FMOVQ 2384(R7), F5 // -0.019277545928584557
+	FMOVQ 2400(R7), F6 // 0.0030350071727267623
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1600(R7), F5 // 0.009322101501082774
+	FMOVQ 2416(R7), F5 // 0.009322101501082774
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1616(R7), F4 // 0.00962140274734483
+	FMOVQ 2432(R7), F4 // 0.00962140274734483
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1632(R7), F6 // 0.011566511821890942
+	FMOVQ 2448(R7), F6 // 0.011566511821890942
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1648(R7), F5 // 0.013963775787848137
+	FMOVQ 2464(R7), F5 // 0.013963775787848137
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1664(R7), F4 // 0.017352816768546473
+	FMOVQ 2480(R7), F4 // 0.017352816768546473
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1680(R7), F6 // 0.022372157435623815
+	FMOVQ 2496(R7), F6 // 0.022372157435623815
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1696(R7), F5 // 0.030381944475693704
+	FMOVQ 2512(R7), F5 // 0.030381944475693704
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1712(R7), F4 // 0.04464285714255019
+	FMOVQ 2528(R7), F4 // 0.04464285714255019
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1728(R7), F6 // 0.07500000000000119
+	FMOVQ 2544(R7), F6 // 0.07500000000000119
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1744(R7), F5 // 0.16666666666666666
+	FMOVQ 2560(R7), F5 // 0.16666666666666666
 	WORD $0x4e63cc85 // fmla v5, v4, v3
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x6ee1f823 // fsqrt v3, v1
@@ -5449,12 +6706,12 @@ TEXT ·cbrtNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 1760(R7), F30 // 2.409919865102884e-181
-	FMOVQ 1776(R7), F29 // 4.149515568880993e+180
-	FMOVQ 1808(R7), F28 // 1.6069380442589903e+60
-	FMOVQ 1824(R7), F27 // 4.503599627370496e+15
-	FMOVQ 1840(R7), F26 // 0.3333333333333333
-	FMOVQ 1872(R7), F25 // 3
+	FMOVQ 2576(R7), F30 // 2.409919865102884e-181
+	FMOVQ 2592(R7), F29 // 4.149515568880993e+180
+	FMOVQ 2624(R7), F28 // 1.6069380442589903e+60
+	FMOVQ 2640(R7), F27 // 4.503599627370496e+15
+	FMOVQ 2656(R7), F26 // 0.3333333333333333
+	FMOVQ 2688(R7), F25 // 3
 	FMOVQ 224(R7), F24 // 0x8000000000000000
 	CMP $8, R6
 	BLT single
@@ -5473,7 +6730,7 @@ wide:
 	WORD $0x6efde4ad // fcmgt v13, v5, v29
 	WORD $0x6efde4ce // fcmgt v14, v6, v29
 	WORD $0x6efde4ef // fcmgt v15, v7, v29
-	FMOVQ 1792(R7), F16 // 6.223015277861142e-61
+	FMOVQ 2608(R7), F16 // 6.223015277861142e-61
 	FMOVQ 320(R7), F17 // 1
 	WORD $0x6ea81e11 // bit v17, v16, v8
 	FMOVQ 320(R7), F18 // 1
@@ -5509,13 +6766,13 @@ wide:
 	WORD $0x4efbd529 // fsub v9, v9, v27
 	WORD $0x4efbd54a // fsub v10, v10, v27
 	WORD $0x4efbd56b // fsub v11, v11, v27
-	FMOVQ 1856(R7), F12 // 2.92902569357e+12
+	FMOVQ 2672(R7), F12 // 2.92902569357e+12
 	WORD $0x4e7acd0c // fmla v12, v8, v26
-	FMOVQ 1856(R7), F8 // 2.92902569357e+12
+	FMOVQ 2672(R7), F8 // 2.92902569357e+12
 	WORD $0x4e7acd28 // fmla v8, v9, v26
-	FMOVQ 1856(R7), F9 // 2.92902569357e+12
+	FMOVQ 2672(R7), F9 // 2.92902569357e+12
 	WORD $0x4e7acd49 // fmla v9, v10, v26
-	FMOVQ 1856(R7), F10 // 2.92902569357e+12
+	FMOVQ 2672(R7), F10 // 2.92902569357e+12
 	WORD $0x4e7acd6a // fmla v10, v11, v26
 	WORD $0x4ee1998b // frintz v11, v12
 	WORD $0x4ee19908 // frintz v8, v8
@@ -5654,7 +6911,7 @@ wide:
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
 	WORD $0x4ee0f867 // fabs v7, v3
-	FMOVQ 1888(R7), F12 // 0x7fefffffffffffff
+	FMOVQ 992(R7), F12 // 0x7fefffffffffffff
 	WORD $0x6e64e584 // fcmge v4, v12, v4
 	WORD $0x6e65e585 // fcmge v5, v12, v5
 	WORD $0x6e66e586 // fcmge v6, v12, v6
@@ -5682,7 +6939,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee1e7c2 // fcmgt v2, v30, v1
 	WORD $0x6efde423 // fcmgt v3, v1, v29
-	FMOVQ 1792(R7), F4 // 6.223015277861142e-61
+	FMOVQ 2608(R7), F4 // 6.223015277861142e-61
 	FMOVQ 320(R7), F5 // 1
 	WORD $0x6ea21c85 // bit v5, v4, v2
 	WORD $0x6ea31f85 // bit v5, v28, v3
@@ -5692,7 +6949,7 @@ compute:
 	WORD $0x6f6c0422 // ushr v2, v1, 20
 	WORD $0x4efb8442 // add v2, v2, v27
 	WORD $0x4efbd442 // fsub v2, v2, v27
-	FMOVQ 1856(R7), F3 // 2.92902569357e+12
+	FMOVQ 2672(R7), F3 // 2.92902569357e+12
 	WORD $0x4e7acc43 // fmla v3, v2, v26
 	WORD $0x4ee19862 // frintz v2, v3
 	WORD $0x4e7bd442 // fadd v2, v2, v27
@@ -5729,7 +6986,7 @@ compute:
 	WORD $0x4e62e402 // fcmeq v2, v0, v2
 	WORD $0x6e611c02 // bsl v2, v0, v1
 	WORD $0x4ee0f801 // fabs v1, v0
-	FMOVQ 1888(R7), F3 // 0x7fefffffffffffff
+	FMOVQ 992(R7), F3 // 0x7fefffffffffffff
 	WORD $0x6e61e461 // fcmge v1, v3, v1
 	WORD $0x6e601c41 // bsl v1, v2, v0
 	CMP $2, R6
@@ -5764,12 +7021,12 @@ TEXT ·hypotNEON(SB), NOSPLIT, $0-72
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 1904(R7), F30 // 3.4395525670743494e-136
-	FMOVQ 1920(R7), F29 // 3.273390607896142e+150
-	FMOVQ 1776(R7), F28 // 4.149515568880993e+180
-	FMOVQ 1760(R7), F27 // 2.409919865102884e-181
-	FMOVQ 1936(R7), F26 // 3.725290298461914e-09
-	FMOVQ 1952(R7), F25 // 0x7ff0000000000000
+	FMOVQ 2704(R7), F30 // 3.4395525670743494e-136
+	FMOVQ 2720(R7), F29 // 3.273390607896142e+150
+	FMOVQ 2592(R7), F28 // 4.149515568880993e+180
+	FMOVQ 2576(R7), F27 // 2.409919865102884e-181
+	FMOVQ 2736(R7), F26 // 3.725290298461914e-09
+	FMOVQ 2752(R7), F25 // 0x7ff0000000000000
 	CMP $4, R6
 	BLT single
 wide:
@@ -6271,6 +7528,1548 @@ DATA erfRows<>+2024(SB)/8, $0xbd72ba03b4da6fb7
 DATA erfRows<>+2032(SB)/8, $0x3d6a9c4ea5c2b15c
 DATA erfRows<>+2040(SB)/8, $0x0000000000000000
 GLOBL erfRows<>(SB), RODATA|NOPTR, $2048
+
+DATA erfinvFar<>+0(SB)/8, $0x40040199bb959503
+DATA erfinvFar<>+8(SB)/8, $0x40018c027f8d2e6e
+DATA erfinvFar<>+16(SB)/8, $0x3ff0c06a482b24c1
+DATA erfinvFar<>+24(SB)/8, $0x3fcacb51ed775f08
+DATA erfinvFar<>+32(SB)/8, $0xbfb5e7a95d9dcccf
+DATA erfinvFar<>+40(SB)/8, $0xbf730e5746f3dbb2
+DATA erfinvFar<>+48(SB)/8, $0xbf57c8bfd75c2e60
+DATA erfinvFar<>+56(SB)/8, $0x3f56795f6cc48e6a
+DATA erfinvFar<>+64(SB)/8, $0xbf47898bff50ffa8
+DATA erfinvFar<>+72(SB)/8, $0x3f34729b301969b0
+DATA erfinvFar<>+80(SB)/8, $0xbf1ff8b795025768
+DATA erfinvFar<>+88(SB)/8, $0x3f07197daa998da4
+DATA erfinvFar<>+96(SB)/8, $0xbeef0f753bfe5131
+DATA erfinvFar<>+104(SB)/8, $0x3ed3513fce5bfaf0
+DATA erfinvFar<>+112(SB)/8, $0xbeb5bc2b40aae48d
+DATA erfinvFar<>+120(SB)/8, $0x3e94d54a5193919b
+DATA erfinvFar<>+128(SB)/8, $0xbe6bdb50d04b698d
+DATA erfinvFar<>+136(SB)/8, $0xbe2b6840e4aa7971
+DATA erfinvFar<>+144(SB)/8, $0x3e47f13742fd8e59
+DATA erfinvFar<>+152(SB)/8, $0xbe3b57b7837209e4
+DATA erfinvFar<>+160(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+168(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+176(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+184(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+192(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+200(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+208(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+216(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+224(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+232(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+240(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+248(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+256(SB)/8, $0x400c012f4bd3bdcf
+DATA erfinvFar<>+264(SB)/8, $0x4009e11479a0164b
+DATA erfinvFar<>+272(SB)/8, $0x3ff09572bfb6ad2d
+DATA erfinvFar<>+280(SB)/8, $0x3fc2f32397875623
+DATA erfinvFar<>+288(SB)/8, $0xbfa66205344dd4a5
+DATA erfinvFar<>+296(SB)/8, $0xbf746ea36cfc4edb
+DATA erfinvFar<>+304(SB)/8, $0x3f3cd8d27c49d7c5
+DATA erfinvFar<>+312(SB)/8, $0x3f120f45c91c77d0
+DATA erfinvFar<>+320(SB)/8, $0xbf0ed4a0fada0061
+DATA erfinvFar<>+328(SB)/8, $0x3ef9a1c0913f7d94
+DATA erfinvFar<>+336(SB)/8, $0xbee189685914ab54
+DATA erfinvFar<>+344(SB)/8, $0x3ec5c3a508860c54
+DATA erfinvFar<>+352(SB)/8, $0xbea95c1ea64f2b6a
+DATA erfinvFar<>+360(SB)/8, $0x3e8c2b5a19bf5ec3
+DATA erfinvFar<>+368(SB)/8, $0xbe6e092d7535a642
+DATA erfinvFar<>+376(SB)/8, $0x3e4ecf5a6b5deab9
+DATA erfinvFar<>+384(SB)/8, $0xbe2e577c73368117
+DATA erfinvFar<>+392(SB)/8, $0x3e0c94e13bdcdb87
+DATA erfinvFar<>+400(SB)/8, $0xbdea52e378d74652
+DATA erfinvFar<>+408(SB)/8, $0x3dc5627061584164
+DATA erfinvFar<>+416(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+424(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+432(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+440(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+448(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+456(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+464(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+472(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+480(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+488(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+496(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+504(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+512(SB)/8, $0x401400f11ae3f050
+DATA erfinvFar<>+520(SB)/8, $0x40131f0e1adc5eda
+DATA erfinvFar<>+528(SB)/8, $0x3ff064d2d84d0f22
+DATA erfinvFar<>+536(SB)/8, $0x3fba39aecc8b1737
+DATA erfinvFar<>+544(SB)/8, $0xbf9597ff2bf90997
+DATA erfinvFar<>+552(SB)/8, $0xbf68b2b2054b51a2
+DATA erfinvFar<>+560(SB)/8, $0x3f3733143e37200c
+DATA erfinvFar<>+568(SB)/8, $0xbf021405a50d6f58
+DATA erfinvFar<>+576(SB)/8, $0x3eb61df24d2c5592
+DATA erfinvFar<>+584(SB)/8, $0x3ea4882396cbc58e
+DATA erfinvFar<>+592(SB)/8, $0xbe9176241943c18a
+DATA erfinvFar<>+600(SB)/8, $0x3e73b89bff691445
+DATA erfinvFar<>+608(SB)/8, $0xbe53412f998c4610
+DATA erfinvFar<>+616(SB)/8, $0x3e316745e93a36e0
+DATA erfinvFar<>+624(SB)/8, $0xbe0df3eacef33d94
+DATA erfinvFar<>+632(SB)/8, $0x3de8dddc10f9f268
+DATA erfinvFar<>+640(SB)/8, $0xbdc3e71699db3f9d
+DATA erfinvFar<>+648(SB)/8, $0x3d9f64c55fc6853a
+DATA erfinvFar<>+656(SB)/8, $0xbd7be3f641a4883b
+DATA erfinvFar<>+664(SB)/8, $0x3d550c5a5c59beb8
+DATA erfinvFar<>+672(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+680(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+688(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+696(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+704(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+712(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+720(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+728(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+736(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+744(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+752(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+760(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+768(SB)/8, $0x401c0015f8aba43e
+DATA erfinvFar<>+776(SB)/8, $0x401b46a534a88f2c
+DATA erfinvFar<>+784(SB)/8, $0x3ff040f34c196c33
+DATA erfinvFar<>+792(SB)/8, $0x3fb293509ef15c08
+DATA erfinvFar<>+800(SB)/8, $0xbf85af91f2827def
+DATA erfinvFar<>+808(SB)/8, $0xbf59977e3f657a1d
+DATA erfinvFar<>+816(SB)/8, $0x3f2496e10dadb925
+DATA erfinvFar<>+824(SB)/8, $0xbef03485ca7c0d08
+DATA erfinvFar<>+832(SB)/8, $0x3eb7d8052da465ee
+DATA erfinvFar<>+840(SB)/8, $0xbe7dda4fdcbbaa82
+DATA erfinvFar<>+848(SB)/8, $0x3e353a2d27798d6f
+DATA erfinvFar<>+856(SB)/8, $0x3e050fe36353821b
+DATA erfinvFar<>+864(SB)/8, $0xbdf0fb9ecbacfea2
+DATA erfinvFar<>+872(SB)/8, $0x3dcdff937dc194fb
+DATA erfinvFar<>+880(SB)/8, $0xbda637e71ca7c945
+DATA erfinvFar<>+888(SB)/8, $0x3d7e31783c7c3fd9
+DATA erfinvFar<>+896(SB)/8, $0xbd536afea239dc6f
+DATA erfinvFar<>+904(SB)/8, $0x3d28319880f74e59
+DATA erfinvFar<>+912(SB)/8, $0xbcfff7a0eb378088
+DATA erfinvFar<>+920(SB)/8, $0x3cd2f7fb2a485cd4
+DATA erfinvFar<>+928(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+936(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+944(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+952(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+960(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+968(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+976(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+984(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+992(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1000(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1008(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1016(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1024(SB)/8, $0x4024001305401695
+DATA erfinvFar<>+1032(SB)/8, $0x4023b62f648aa55d
+DATA erfinvFar<>+1040(SB)/8, $0x3ff026e7e7fbb2c7
+DATA erfinvFar<>+1048(SB)/8, $0x3fa9d7c0df6c56c9
+DATA erfinvFar<>+1056(SB)/8, $0xbf74f69b0b1b35c2
+DATA erfinvFar<>+1064(SB)/8, $0xbf4726768bb483e3
+DATA erfinvFar<>+1072(SB)/8, $0x3f0ca1382b296fc6
+DATA erfinvFar<>+1080(SB)/8, $0xbed1e773802be193
+DATA erfinvFar<>+1088(SB)/8, $0x3e964c743fa9b8fb
+DATA erfinvFar<>+1096(SB)/8, $0xbe5b47f3514d4d94
+DATA erfinvFar<>+1104(SB)/8, $0x3e201e312b17f7c3
+DATA erfinvFar<>+1112(SB)/8, $0xbde1e29173785581
+DATA erfinvFar<>+1120(SB)/8, $0x3da1875f71dcb89a
+DATA erfinvFar<>+1128(SB)/8, $0xbd58b744da17996d
+DATA erfinvFar<>+1136(SB)/8, $0xbcf49ac94b436a36
+DATA erfinvFar<>+1144(SB)/8, $0x3cf1fb3a490454ca
+DATA erfinvFar<>+1152(SB)/8, $0xbcc91a8234a0fafe
+DATA erfinvFar<>+1160(SB)/8, $0x3c9c218b23cef03c
+DATA erfinvFar<>+1168(SB)/8, $0xbc718c37db1a8b71
+DATA erfinvFar<>+1176(SB)/8, $0x3c4052ef8a11c553
+DATA erfinvFar<>+1184(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1192(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1200(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1208(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1216(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1224(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1232(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1240(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1248(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1256(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1264(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1272(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1280(SB)/8, $0x402bff81c969ca81
+DATA erfinvFar<>+1288(SB)/8, $0x402bc4a49c42b602
+DATA erfinvFar<>+1296(SB)/8, $0x3ff017499bb4fd7b
+DATA erfinvFar<>+1304(SB)/8, $0x3fa26414bcbd8d29
+DATA erfinvFar<>+1312(SB)/8, $0xbf65347e5fe0d489
+DATA erfinvFar<>+1320(SB)/8, $0xbf34c31a24ba423c
+DATA erfinvFar<>+1328(SB)/8, $0x3ef34fbdb7cc80cc
+DATA erfinvFar<>+1336(SB)/8, $0xbeb250b31eacb52b
+DATA erfinvFar<>+1344(SB)/8, $0x3e7185999cf02dc2
+DATA erfinvFar<>+1352(SB)/8, $0xbe30cbdd00a95e0d
+DATA erfinvFar<>+1360(SB)/8, $0x3df00c9eb6b30661
+DATA erfinvFar<>+1368(SB)/8, $0xbdae6bffdca59d2e
+DATA erfinvFar<>+1376(SB)/8, $0x3d6c703fc622ca4d
+DATA erfinvFar<>+1384(SB)/8, $0xbd2a07157ac02c0f
+DATA erfinvFar<>+1392(SB)/8, $0x3ce7108274541d99
+DATA erfinvFar<>+1400(SB)/8, $0xbca36a69b1bcf143
+DATA erfinvFar<>+1408(SB)/8, $0x3c5deac19ab9d459
+DATA erfinvFar<>+1416(SB)/8, $0xbc12ffa6516492a8
+DATA erfinvFar<>+1424(SB)/8, $0x3bada046d47f71cc
+DATA erfinvFar<>+1432(SB)/8, $0x3b8b7c71497592dc
+DATA erfinvFar<>+1440(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1448(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1456(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1464(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1472(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1480(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1488(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1496(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1504(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1512(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1520(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1528(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1536(SB)/8, $0x4033ffc36a3765a0
+DATA erfinvFar<>+1544(SB)/8, $0x4033e8e5737a1a7b
+DATA erfinvFar<>+1552(SB)/8, $0x3ff00d34d4ee9286
+DATA erfinvFar<>+1560(SB)/8, $0x3f99af08bbbe54eb
+DATA erfinvFar<>+1568(SB)/8, $0xbf54a79e1e9bb7a7
+DATA erfinvFar<>+1576(SB)/8, $0xbf21175a4bbb6f20
+DATA erfinvFar<>+1584(SB)/8, $0x3ed711e4a6586590
+DATA erfinvFar<>+1592(SB)/8, $0xbe8fd0e026c63de2
+DATA erfinvFar<>+1600(SB)/8, $0x3e46361e6a3ebdfc
+DATA erfinvFar<>+1608(SB)/8, $0xbdff3d5f8c615614
+DATA erfinvFar<>+1616(SB)/8, $0x3db60edc884a5fcc
+DATA erfinvFar<>+1624(SB)/8, $0xbd6f33d27ed03a62
+DATA erfinvFar<>+1632(SB)/8, $0x3d26104c5c928e7a
+DATA erfinvFar<>+1640(SB)/8, $0xbcdf246249b3f371
+DATA erfinvFar<>+1648(SB)/8, $0x3c95e6785c19bd9e
+DATA erfinvFar<>+1656(SB)/8, $0xbc4ea13cff7335d3
+DATA erfinvFar<>+1664(SB)/8, $0x3c0527c44871e81d
+DATA erfinvFar<>+1672(SB)/8, $0xbbbd14c20bae1566
+DATA erfinvFar<>+1680(SB)/8, $0x3b75e47292d8a346
+DATA erfinvFar<>+1688(SB)/8, $0xbb2ce8e6fe98834b
+DATA erfinvFar<>+1696(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1704(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1712(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1720(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1728(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1736(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1744(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1752(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1760(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1768(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1776(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1784(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1792(SB)/8, $0x4039bfcace1857ea
+DATA erfinvFar<>+1800(SB)/8, $0x4039acc8408998fc
+DATA erfinvFar<>+1808(SB)/8, $0x3ff008bce3b2de7c
+DATA erfinvFar<>+1816(SB)/8, $0x3f93ed31b9f1f07b
+DATA erfinvFar<>+1824(SB)/8, $0xbf48d9d149afe8a1
+DATA erfinvFar<>+1832(SB)/8, $0xbf11eb5fd58b4aa6
+DATA erfinvFar<>+1840(SB)/8, $0x3ec3242fb82ec533
+DATA erfinvFar<>+1848(SB)/8, $0xbe74e3b3aa26f6e7
+DATA erfinvFar<>+1856(SB)/8, $0x3e27182f5fc1063a
+DATA erfinvFar<>+1864(SB)/8, $0xbdd9bf5ae0901a4e
+DATA erfinvFar<>+1872(SB)/8, $0x3d8cddb843063efe
+DATA erfinvFar<>+1880(SB)/8, $0xbd403daa4c7944ad
+DATA erfinvFar<>+1888(SB)/8, $0x3cf2511a457e0469
+DATA erfinvFar<>+1896(SB)/8, $0xbca4aea67499304e
+DATA erfinvFar<>+1904(SB)/8, $0x3c575bcc48d0cf18
+DATA erfinvFar<>+1912(SB)/8, $0xbc0a5d874e31a9f3
+DATA erfinvFar<>+1920(SB)/8, $0x3bbdb7127e1039df
+DATA erfinvFar<>+1928(SB)/8, $0xbb70b5baa88fa8eb
+DATA erfinvFar<>+1936(SB)/8, $0x3b230003e5a4ca14
+DATA erfinvFar<>+1944(SB)/8, $0xbad534e1f5850d73
+DATA erfinvFar<>+1952(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1960(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1968(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1976(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1984(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+1992(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2000(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2008(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2016(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2024(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2032(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2040(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2048(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2056(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2064(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2072(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2080(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2088(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2096(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2104(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2112(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2120(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2128(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2136(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2144(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2152(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2160(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2168(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2176(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2184(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2192(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2200(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2208(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2216(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2224(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2232(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2240(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2248(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2256(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2264(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2272(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2280(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2288(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2296(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2304(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2312(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2320(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2328(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2336(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2344(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2352(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2360(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2368(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2376(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2384(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2392(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2400(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2408(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2416(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2424(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2432(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2440(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2448(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2456(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2464(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2472(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2480(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2488(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2496(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2504(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2512(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2520(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2528(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2536(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2544(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2552(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2560(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2568(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2576(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2584(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2592(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2600(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2608(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2616(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2624(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2632(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2640(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2648(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2656(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2664(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2672(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2680(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2688(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2696(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2704(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2712(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2720(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2728(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2736(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2744(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2752(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2760(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2768(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2776(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2784(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2792(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2800(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2808(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2816(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2824(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2832(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2840(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2848(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2856(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2864(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2872(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2880(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2888(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2896(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2904(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2912(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2920(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2928(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2936(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2944(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2952(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2960(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2968(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2976(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2984(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+2992(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3000(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3008(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3016(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3024(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3032(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3040(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3048(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3056(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3064(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3072(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3080(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3088(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3096(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3104(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3112(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3120(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3128(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3136(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3144(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3152(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3160(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3168(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3176(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3184(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3192(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3200(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3208(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3216(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3224(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3232(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3240(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3248(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3256(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3264(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3272(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3280(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3288(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3296(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3304(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3312(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3320(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3328(SB)/8, $0x3fed49e361faf112
+DATA erfinvFar<>+3336(SB)/8, $0x3fe1c0cdf228014a
+DATA erfinvFar<>+3344(SB)/8, $0x3fee8ee612379b3e
+DATA erfinvFar<>+3352(SB)/8, $0x3fe0b18c8f49a167
+DATA erfinvFar<>+3360(SB)/8, $0xbfd9bd7a7d564d94
+DATA erfinvFar<>+3368(SB)/8, $0x3fc3a7e5ed440202
+DATA erfinvFar<>+3376(SB)/8, $0xbfc2dba2c430eb5c
+DATA erfinvFar<>+3384(SB)/8, $0x3fb8ba7e47b3b9d9
+DATA erfinvFar<>+3392(SB)/8, $0xbfa56c1ee59bb819
+DATA erfinvFar<>+3400(SB)/8, $0x3f699891519dbc16
+DATA erfinvFar<>+3408(SB)/8, $0x3f8e73707c738dcb
+DATA erfinvFar<>+3416(SB)/8, $0xbf912058cef7c2d9
+DATA erfinvFar<>+3424(SB)/8, $0x3f852a79ef96f3a1
+DATA erfinvFar<>+3432(SB)/8, $0xbf655fab9eb58ecd
+DATA erfinvFar<>+3440(SB)/8, $0xbf6496e3e58884e9
+DATA erfinvFar<>+3448(SB)/8, $0x3f70c6fdbf41419d
+DATA erfinvFar<>+3456(SB)/8, $0xbf699c2fce9e58b5
+DATA erfinvFar<>+3464(SB)/8, $0x3f53c07fd657606a
+DATA erfinvFar<>+3472(SB)/8, $0x3f3b7c087412b38d
+DATA erfinvFar<>+3480(SB)/8, $0xbf522a79cedfa988
+DATA erfinvFar<>+3488(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3496(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3504(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3512(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3520(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3528(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3536(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3544(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3552(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3560(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3568(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3576(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3584(SB)/8, $0x3ff401e76e6fcb98
+DATA erfinvFar<>+3592(SB)/8, $0x3fec67818b76f0f1
+DATA erfinvFar<>+3600(SB)/8, $0x3ff0533878d9e12a
+DATA erfinvFar<>+3608(SB)/8, $0x3fda1c44674729bf
+DATA erfinvFar<>+3616(SB)/8, $0xbfd201685cc75c03
+DATA erfinvFar<>+3624(SB)/8, $0x3facc2eb616f9345
+DATA erfinvFar<>+3632(SB)/8, $0xbfae1ccb0b95453f
+DATA erfinvFar<>+3640(SB)/8, $0x3fa50deea29578f7
+DATA erfinvFar<>+3648(SB)/8, $0xbf97404498e0d988
+DATA erfinvFar<>+3656(SB)/8, $0x3f83c823ca16acdb
+DATA erfinvFar<>+3664(SB)/8, $0xbf635c4cc049f67f
+DATA erfinvFar<>+3672(SB)/8, $0xbf4902889c43d51d
+DATA erfinvFar<>+3680(SB)/8, $0x3f58cd741075fa94
+DATA erfinvFar<>+3688(SB)/8, $0xbf5426a21fec3fc3
+DATA erfinvFar<>+3696(SB)/8, $0x3f46c76c47c6a7f7
+DATA erfinvFar<>+3704(SB)/8, $0xbf30f962a881db1f
+DATA erfinvFar<>+3712(SB)/8, $0x3ee4c02364d4397b
+DATA erfinvFar<>+3720(SB)/8, $0x3f1692992981a3bb
+DATA erfinvFar<>+3728(SB)/8, $0xbf19cfc2fec8293e
+DATA erfinvFar<>+3736(SB)/8, $0x3f1098d3a1deada8
+DATA erfinvFar<>+3744(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3752(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3760(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3768(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3776(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3784(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3792(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3800(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3808(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3816(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3824(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3832(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+3840(SB)/8, $0x3ffc02910969a325
+DATA erfinvFar<>+3848(SB)/8, $0x3ff681a088408b90
+DATA erfinvFar<>+3856(SB)/8, $0x3ff0c21c5fbf5df8
+DATA erfinvFar<>+3864(SB)/8, $0x3fd3253a98de6cb9
+DATA erfinvFar<>+3872(SB)/8, $0xbfc53ccb1f9e15a2
+DATA erfinvFar<>+3880(SB)/8, $0x3f81ca99d9507885
+DATA erfinvFar<>+3888(SB)/8, $0xbf8db487b8ab7c77
+DATA erfinvFar<>+3896(SB)/8, $0x3f84d2e4fff2353b
+DATA erfinvFar<>+3904(SB)/8, $0xbf76ff216ecce4c8
+DATA erfinvFar<>+3912(SB)/8, $0x3f65e80903757303
+DATA erfinvFar<>+3920(SB)/8, $0xbf523946438d4600
+DATA erfinvFar<>+3928(SB)/8, $0x3f398ea99012e614
+DATA erfinvFar<>+3936(SB)/8, $0xbf1a023b345eca67
+DATA erfinvFar<>+3944(SB)/8, $0x3ec52cb3e875f226
+DATA erfinvFar<>+3952(SB)/8, $0x3ef39a1c1a398f46
+DATA erfinvFar<>+3960(SB)/8, $0xbef11d355fd868ee
+DATA erfinvFar<>+3968(SB)/8, $0x3ee48d9def4c55aa
+DATA erfinvFar<>+3976(SB)/8, $0xbed406947cb7a8a4
+DATA erfinvFar<>+3984(SB)/8, $0x3ec0133372091e6c
+DATA erfinvFar<>+3992(SB)/8, $0xbea23dde6bf6ffe5
+DATA erfinvFar<>+4000(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4008(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4016(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4024(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4032(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4040(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4048(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4056(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4064(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4072(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4080(SB)/8, $0x0000000000000000
+DATA erfinvFar<>+4088(SB)/8, $0x0000000000000000
+GLOBL erfinvFar<>(SB), RODATA|NOPTR, $4096
+
+DATA quantileFar<>+0(SB)/8, $0x4004014e45254d5d
+DATA quantileFar<>+8(SB)/8, $0x4008d039838a319d
+DATA quantileFar<>+16(SB)/8, $0x3ff7b0be1dd822c9
+DATA quantileFar<>+24(SB)/8, $0x3fd2f28e9d43e375
+DATA quantileFar<>+32(SB)/8, $0xbfbefb521ef020db
+DATA quantileFar<>+40(SB)/8, $0xbf7af2160b56a398
+DATA quantileFar<>+48(SB)/8, $0xbf60d3bd17ff709c
+DATA quantileFar<>+56(SB)/8, $0x3f5fcb908c9658fc
+DATA quantileFar<>+64(SB)/8, $0xbf50a64dbb715e1f
+DATA quantileFar<>+72(SB)/8, $0x3f3cedc46940c13b
+DATA quantileFar<>+80(SB)/8, $0xbf269de07d8b4cd6
+DATA quantileFar<>+88(SB)/8, $0x3f10574a6ffd0f8d
+DATA quantileFar<>+96(SB)/8, $0xbef5f90c047b94e4
+DATA quantileFar<>+104(SB)/8, $0x3edb54c101cc5bee
+DATA quantileFar<>+112(SB)/8, $0xbebec02e37ea5191
+DATA quantileFar<>+120(SB)/8, $0x3e9d78c35a91d33e
+DATA quantileFar<>+128(SB)/8, $0xbe73b1f94f67eb0c
+DATA quantileFar<>+136(SB)/8, $0xbe33857bf040cce9
+DATA quantileFar<>+144(SB)/8, $0x3e50f3b4cf60c771
+DATA quantileFar<>+152(SB)/8, $0xbe4356313c9cd550
+DATA quantileFar<>+160(SB)/8, $0x0000000000000000
+DATA quantileFar<>+168(SB)/8, $0x0000000000000000
+DATA quantileFar<>+176(SB)/8, $0x0000000000000000
+DATA quantileFar<>+184(SB)/8, $0x0000000000000000
+DATA quantileFar<>+192(SB)/8, $0x0000000000000000
+DATA quantileFar<>+200(SB)/8, $0x0000000000000000
+DATA quantileFar<>+208(SB)/8, $0x0000000000000000
+DATA quantileFar<>+216(SB)/8, $0x0000000000000000
+DATA quantileFar<>+224(SB)/8, $0x0000000000000000
+DATA quantileFar<>+232(SB)/8, $0x0000000000000000
+DATA quantileFar<>+240(SB)/8, $0x0000000000000000
+DATA quantileFar<>+248(SB)/8, $0x0000000000000000
+DATA quantileFar<>+256(SB)/8, $0x400c00bc81bf93a0
+DATA quantileFar<>+264(SB)/8, $0x40124c4f72f1e52a
+DATA quantileFar<>+272(SB)/8, $0x3ff773fbae6157ff
+DATA quantileFar<>+280(SB)/8, $0x3fcaccfd7d0609a3
+DATA quantileFar<>+288(SB)/8, $0xbfafa880643704cd
+DATA quantileFar<>+296(SB)/8, $0xbf7ce5ab1f26963e
+DATA quantileFar<>+304(SB)/8, $0x3f4465244afde58c
+DATA quantileFar<>+312(SB)/8, $0x3f199067f0fb4182
+DATA quantileFar<>+320(SB)/8, $0xbf15cffad1c9d8b2
+DATA quantileFar<>+328(SB)/8, $0x3f02224af2cc884c
+DATA quantileFar<>+336(SB)/8, $0xbee8d06eb4b2a613
+DATA quantileFar<>+344(SB)/8, $0x3ececc050b8f0ba4
+DATA quantileFar<>+352(SB)/8, $0xbeb1f169f318e773
+DATA quantileFar<>+360(SB)/8, $0x3e93ee7878f22253
+DATA quantileFar<>+368(SB)/8, $0xbe7540bbf1c55415
+DATA quantileFar<>+376(SB)/8, $0x3e55cd1c69ac6504
+DATA quantileFar<>+384(SB)/8, $0xbe35786888fcb392
+DATA quantileFar<>+392(SB)/8, $0x3e1439b62eab640a
+DATA quantileFar<>+400(SB)/8, $0xbdf2a080e7d9f706
+DATA quantileFar<>+408(SB)/8, $0x3dce3e9ed0ac4ce3
+DATA quantileFar<>+416(SB)/8, $0x0000000000000000
+DATA quantileFar<>+424(SB)/8, $0x0000000000000000
+DATA quantileFar<>+432(SB)/8, $0x0000000000000000
+DATA quantileFar<>+440(SB)/8, $0x0000000000000000
+DATA quantileFar<>+448(SB)/8, $0x0000000000000000
+DATA quantileFar<>+456(SB)/8, $0x0000000000000000
+DATA quantileFar<>+464(SB)/8, $0x0000000000000000
+DATA quantileFar<>+472(SB)/8, $0x0000000000000000
+DATA quantileFar<>+480(SB)/8, $0x0000000000000000
+DATA quantileFar<>+488(SB)/8, $0x0000000000000000
+DATA quantileFar<>+496(SB)/8, $0x0000000000000000
+DATA quantileFar<>+504(SB)/8, $0x0000000000000000
+DATA quantileFar<>+512(SB)/8, $0x4013ff96b564f87d
+DATA quantileFar<>+520(SB)/8, $0x401b08b14ec4e12b
+DATA quantileFar<>+528(SB)/8, $0x3ff72f4043faaf51
+DATA quantileFar<>+536(SB)/8, $0x3fc28c9510d57b0e
+DATA quantileFar<>+544(SB)/8, $0xbf9e8e014fec5f5d
+DATA quantileFar<>+552(SB)/8, $0xbf7178e6fdb10828
+DATA quantileFar<>+560(SB)/8, $0x3f4069b9ba6df595
+DATA quantileFar<>+568(SB)/8, $0xbf0992a967a40a3d
+DATA quantileFar<>+576(SB)/8, $0x3ebf29ad2c679a13
+DATA quantileFar<>+584(SB)/8, $0x3ead2695877e543b
+DATA quantileFar<>+592(SB)/8, $0xbe98c4a169a2aa04
+DATA quantileFar<>+600(SB)/8, $0x3e7bf891824ff632
+DATA quantileFar<>+608(SB)/8, $0xbe5b4fc4be8ff000
+DATA quantileFar<>+616(SB)/8, $0x3e38b0712334da50
+DATA quantileFar<>+624(SB)/8, $0xbe153fe9436f8323
+DATA quantileFar<>+632(SB)/8, $0x3df1a4dd0ae60a94
+DATA quantileFar<>+640(SB)/8, $0xbdcc3fe2015ee30a
+DATA quantileFar<>+648(SB)/8, $0x3da64b7cb7e938c0
+DATA quantileFar<>+656(SB)/8, $0xbd83ccdb823d6f2f
+DATA quantileFar<>+664(SB)/8, $0x3d5dc7ffb633ad2f
+DATA quantileFar<>+672(SB)/8, $0x0000000000000000
+DATA quantileFar<>+680(SB)/8, $0x0000000000000000
+DATA quantileFar<>+688(SB)/8, $0x0000000000000000
+DATA quantileFar<>+696(SB)/8, $0x0000000000000000
+DATA quantileFar<>+704(SB)/8, $0x0000000000000000
+DATA quantileFar<>+712(SB)/8, $0x0000000000000000
+DATA quantileFar<>+720(SB)/8, $0x0000000000000000
+DATA quantileFar<>+728(SB)/8, $0x0000000000000000
+DATA quantileFar<>+736(SB)/8, $0x0000000000000000
+DATA quantileFar<>+744(SB)/8, $0x0000000000000000
+DATA quantileFar<>+752(SB)/8, $0x0000000000000000
+DATA quantileFar<>+760(SB)/8, $0x0000000000000000
+DATA quantileFar<>+768(SB)/8, $0x401bff5815b111ab
+DATA quantileFar<>+776(SB)/8, $0x402348f16c291e59
+DATA quantileFar<>+784(SB)/8, $0x3ff6fc7c4e434edb
+DATA quantileFar<>+792(SB)/8, $0x3fba45bde78a78a2
+DATA quantileFar<>+800(SB)/8, $0xbf8eacc45a487963
+DATA quantileFar<>+808(SB)/8, $0xbf62199e2726a018
+DATA quantileFar<>+816(SB)/8, $0x3f2d20462207830b
+DATA quantileFar<>+824(SB)/8, $0xbef6ecd9f122783a
+DATA quantileFar<>+832(SB)/8, $0x3ec0dda98329309d
+DATA quantileFar<>+840(SB)/8, $0xbe851d25dd19074e
+DATA quantileFar<>+848(SB)/8, $0x3e3dff8e2392f420
+DATA quantileFar<>+856(SB)/8, $0x3e0ddd56d368c931
+DATA quantileFar<>+864(SB)/8, $0xbdf80e4df63bb087
+DATA quantileFar<>+872(SB)/8, $0x3dd53e4c41daa533
+DATA quantileFar<>+880(SB)/8, $0xbdaf77cb9c96857c
+DATA quantileFar<>+888(SB)/8, $0x3d8561d88daea0a0
+DATA quantileFar<>+896(SB)/8, $0xbd5b81293e924053
+DATA quantileFar<>+904(SB)/8, $0x3d31235086f6e071
+DATA quantileFar<>+912(SB)/8, $0xbd06a4a6672afba8
+DATA quantileFar<>+920(SB)/8, $0x3cdad4d8ad0dba51
+DATA quantileFar<>+928(SB)/8, $0x0000000000000000
+DATA quantileFar<>+936(SB)/8, $0x0000000000000000
+DATA quantileFar<>+944(SB)/8, $0x0000000000000000
+DATA quantileFar<>+952(SB)/8, $0x0000000000000000
+DATA quantileFar<>+960(SB)/8, $0x0000000000000000
+DATA quantileFar<>+968(SB)/8, $0x0000000000000000
+DATA quantileFar<>+976(SB)/8, $0x0000000000000000
+DATA quantileFar<>+984(SB)/8, $0x0000000000000000
+DATA quantileFar<>+992(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1000(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1008(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1016(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1024(SB)/8, $0x4024006f6296c240
+DATA quantileFar<>+1032(SB)/8, $0x402be0e606b12ad5
+DATA quantileFar<>+1040(SB)/8, $0x3ff6d7a25bbd9c75
+DATA quantileFar<>+1048(SB)/8, $0x3fb245b5b93b0266
+DATA quantileFar<>+1056(SB)/8, $0xbf7da47099a34c42
+DATA quantileFar<>+1064(SB)/8, $0xbf505df521387213
+DATA quantileFar<>+1072(SB)/8, $0x3f143d6622536431
+DATA quantileFar<>+1080(SB)/8, $0xbed9503389728932
+DATA quantileFar<>+1088(SB)/8, $0x3e9f865d190a6bdd
+DATA quantileFar<>+1096(SB)/8, $0xbe6348999d019d4d
+DATA quantileFar<>+1104(SB)/8, $0x3e26c909287bc3fa
+DATA quantileFar<>+1112(SB)/8, $0xbde9488edf086347
+DATA quantileFar<>+1120(SB)/8, $0x3da8c82206ca8de5
+DATA quantileFar<>+1128(SB)/8, $0xbd617a80feb431b6
+DATA quantileFar<>+1136(SB)/8, $0xbcfcecab4978625e
+DATA quantileFar<>+1144(SB)/8, $0x3cf963817bf14f4c
+DATA quantileFar<>+1152(SB)/8, $0xbcd1b9f3f19271df
+DATA quantileFar<>+1160(SB)/8, $0x3ca3dc173bda4b63
+DATA quantileFar<>+1168(SB)/8, $0xbc78c8a0ceedc827
+DATA quantileFar<>+1176(SB)/8, $0x3c4714f90b32ddcb
+DATA quantileFar<>+1184(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1192(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1200(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1208(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1216(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1224(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1232(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1240(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1248(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1256(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1264(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1272(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1280(SB)/8, $0x402c003324d2fceb
+DATA quantileFar<>+1288(SB)/8, $0x4033a30ff5ece333
+DATA quantileFar<>+1296(SB)/8, $0x3ff6c18c1dc9ede8
+DATA quantileFar<>+1304(SB)/8, $0x3faa019533d1040b
+DATA quantileFar<>+1312(SB)/8, $0xbf6dfb8cb3dd8827
+DATA quantileFar<>+1320(SB)/8, $0xbf3d5aea7cdfe734
+DATA quantileFar<>+1328(SB)/8, $0x3efb4d4357df50ee
+DATA quantileFar<>+1336(SB)/8, $0xbeb9e42414581aac
+DATA quantileFar<>+1344(SB)/8, $0x3e78c482fed30f67
+DATA quantileFar<>+1352(SB)/8, $0xbe37bd7c801a38ae
+DATA quantileFar<>+1360(SB)/8, $0x3df6aebdda9d8799
+DATA quantileFar<>+1368(SB)/8, $0xbdb57f07ce7d0d20
+DATA quantileFar<>+1376(SB)/8, $0x3d7417ee3cc6e3b6
+DATA quantileFar<>+1384(SB)/8, $0xbd3263a123e7b9fd
+DATA quantileFar<>+1392(SB)/8, $0x3cf04b8db1915fbf
+DATA quantileFar<>+1400(SB)/8, $0xbcab6f4668a9a556
+DATA quantileFar<>+1408(SB)/8, $0x3c65237cb5c128fd
+DATA quantileFar<>+1416(SB)/8, $0xbc1adc68ee8875a7
+DATA quantileFar<>+1424(SB)/8, $0x3bb50dd1ed60e8d1
+DATA quantileFar<>+1432(SB)/8, $0x3b936d64a8e961be
+DATA quantileFar<>+1440(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1448(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1456(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1464(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1472(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1480(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1488(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1496(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1504(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1512(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1520(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1528(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1536(SB)/8, $0x4033ffd57af31ccb
+DATA quantileFar<>+1544(SB)/8, $0x403c28333222294a
+DATA quantileFar<>+1552(SB)/8, $0x3ff6b34b830c9ab4
+DATA quantileFar<>+1560(SB)/8, $0x3fa2292fd1bf4c75
+DATA quantileFar<>+1568(SB)/8, $0xbf5d359cf51ca855
+DATA quantileFar<>+1576(SB)/8, $0xbf282b77a20330a1
+DATA quantileFar<>+1584(SB)/8, $0x3ee04fe60ec4e9fb
+DATA quantileFar<>+1592(SB)/8, $0xbe967ef34ef1745b
+DATA quantileFar<>+1600(SB)/8, $0x3e4f68cd42bcbf7b
+DATA quantileFar<>+1608(SB)/8, $0xbe061683ec57bc12
+DATA quantileFar<>+1616(SB)/8, $0x3dbf3116f0cbc56c
+DATA quantileFar<>+1624(SB)/8, $0xbd760f9fc056cb15
+DATA quantileFar<>+1632(SB)/8, $0x3d2f32edcb34af8f
+DATA quantileFar<>+1640(SB)/8, $0xbce6049354ca9692
+DATA quantileFar<>+1648(SB)/8, $0x3c9ef79994662d72
+DATA quantileFar<>+1656(SB)/8, $0xbc55a7bc07a2be8f
+DATA quantileFar<>+1664(SB)/8, $0x3c0de9c7fa5f2305
+DATA quantileFar<>+1672(SB)/8, $0xbbc48f3a77694ccf
+DATA quantileFar<>+1680(SB)/8, $0x3b7ef4716f172b85
+DATA quantileFar<>+1688(SB)/8, $0xbb34711ccb2de8c1
+DATA quantileFar<>+1696(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1704(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1712(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1720(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1728(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1736(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1744(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1752(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1760(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1768(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1776(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1784(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1792(SB)/8, $0x4039c016e5d1e02f
+DATA quantileFar<>+1800(SB)/8, $0x404227de989bbeec
+DATA quantileFar<>+1808(SB)/8, $0x3ff6acf99ab9a7e6
+DATA quantileFar<>+1816(SB)/8, $0x3f9c2dda05fe8986
+DATA quantileFar<>+1824(SB)/8, $0xbf519213aa9d7ee6
+DATA quantileFar<>+1832(SB)/8, $0xbf1956c5d32d183f
+DATA quantileFar<>+1840(SB)/8, $0x3ecb10d0037b83cf
+DATA quantileFar<>+1848(SB)/8, $0xbe7d8946980004f9
+DATA quantileFar<>+1856(SB)/8, $0x3e3053881848326f
+DATA quantileFar<>+1864(SB)/8, $0xbde23377015e8585
+DATA quantileFar<>+1872(SB)/8, $0x3d94679d52403d20
+DATA quantileFar<>+1880(SB)/8, $0xbd46f5a95754474f
+DATA quantileFar<>+1888(SB)/8, $0x3cf9e4ad21519ffb
+DATA quantileFar<>+1896(SB)/8, $0xbcad3c64476762e3
+DATA quantileFar<>+1904(SB)/8, $0x3c60824739b79d78
+DATA quantileFar<>+1912(SB)/8, $0xbc12a219d2752115
+DATA quantileFar<>+1920(SB)/8, $0x3bc4fff0b539c5a0
+DATA quantileFar<>+1928(SB)/8, $0xbb779de30bd88929
+DATA quantileFar<>+1936(SB)/8, $0x3b2ada4c9b6f72ff
+DATA quantileFar<>+1944(SB)/8, $0xbaddfcfb06a2e8cd
+DATA quantileFar<>+1952(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1960(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1968(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1976(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1984(SB)/8, $0x0000000000000000
+DATA quantileFar<>+1992(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2000(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2008(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2016(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2024(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2032(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2040(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2048(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2056(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2064(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2072(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2080(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2088(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2096(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2104(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2112(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2120(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2128(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2136(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2144(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2152(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2160(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2168(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2176(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2184(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2192(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2200(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2208(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2216(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2224(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2232(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2240(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2248(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2256(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2264(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2272(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2280(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2288(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2296(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2304(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2312(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2320(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2328(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2336(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2344(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2352(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2360(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2368(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2376(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2384(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2392(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2400(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2408(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2416(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2424(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2432(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2440(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2448(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2456(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2464(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2472(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2480(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2488(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2496(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2504(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2512(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2520(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2528(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2536(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2544(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2552(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2560(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2568(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2576(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2584(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2592(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2600(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2608(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2616(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2624(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2632(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2640(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2648(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2656(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2664(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2672(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2680(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2688(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2696(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2704(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2712(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2720(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2728(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2736(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2744(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2752(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2760(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2768(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2776(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2784(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2792(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2800(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2808(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2816(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2824(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2832(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2840(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2848(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2856(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2864(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2872(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2880(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2888(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2896(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2904(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2912(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2920(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2928(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2936(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2944(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2952(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2960(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2968(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2976(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2984(SB)/8, $0x0000000000000000
+DATA quantileFar<>+2992(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3000(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3008(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3016(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3024(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3032(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3040(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3048(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3056(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3064(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3072(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3080(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3088(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3096(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3104(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3112(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3120(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3128(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3136(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3144(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3152(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3160(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3168(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3176(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3184(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3192(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3200(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3208(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3216(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3224(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3232(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3240(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3248(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3256(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3264(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3272(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3280(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3288(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3296(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3304(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3312(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3320(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3328(SB)/8, $0x3fed5370082173f1
+DATA quantileFar<>+3336(SB)/8, $0x3fe928391469a6cb
+DATA quantileFar<>+3344(SB)/8, $0x3ff59db1f12c0e79
+DATA quantileFar<>+3352(SB)/8, $0x3fe7964859f65a97
+DATA quantileFar<>+3360(SB)/8, $0xbfe22e1e332f5d1e
+DATA quantileFar<>+3368(SB)/8, $0x3fcbb456dcd9bce7
+DATA quantileFar<>+3376(SB)/8, $0xbfca96764e1bdd05
+DATA quantileFar<>+3384(SB)/8, $0x3fc17109634edbe1
+DATA quantileFar<>+3392(SB)/8, $0xbfae4796b1e5c103
+DATA quantileFar<>+3400(SB)/8, $0x3f72cc56efc412b8
+DATA quantileFar<>+3408(SB)/8, $0x3f954e92a69945bc
+DATA quantileFar<>+3416(SB)/8, $0xbf981043f5888f4c
+DATA quantileFar<>+3424(SB)/8, $0x3f8dd831959ae8b6
+DATA quantileFar<>+3432(SB)/8, $0xbf6e989b8f8b1700
+DATA quantileFar<>+3440(SB)/8, $0xbf6c75368e9a9773
+DATA quantileFar<>+3448(SB)/8, $0x3f77740109796f7a
+DATA quantileFar<>+3456(SB)/8, $0xbf71fea9595f05de
+DATA quantileFar<>+3464(SB)/8, $0x3f5c19070a6109e2
+DATA quantileFar<>+3472(SB)/8, $0x3f4279fdd2d50b16
+DATA quantileFar<>+3480(SB)/8, $0xbf59a2cd84e55cda
+DATA quantileFar<>+3488(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3496(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3504(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3512(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3520(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3528(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3536(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3544(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3552(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3560(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3568(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3576(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3584(SB)/8, $0x3ff4027d29022d29
+DATA quantileFar<>+3592(SB)/8, $0x3ff416933f0f8f3a
+DATA quantileFar<>+3600(SB)/8, $0x3ff716674217a283
+DATA quantileFar<>+3608(SB)/8, $0x3fe276067983edc9
+DATA quantileFar<>+3616(SB)/8, $0xbfd975aa3d4b8c85
+DATA quantileFar<>+3624(SB)/8, $0x3fb45409227b2333
+DATA quantileFar<>+3632(SB)/8, $0xbfb548c3722bffee
+DATA quantileFar<>+3640(SB)/8, $0x3fadc382bf478109
+DATA quantileFar<>+3648(SB)/8, $0xbfa06f5af1cef3f9
+DATA quantileFar<>+3656(SB)/8, $0x3f8bf805f9da47a6
+DATA quantileFar<>+3664(SB)/8, $0xbf6b63d9555aa8ec
+DATA quantileFar<>+3672(SB)/8, $0xbf51a3bde7b1b5ab
+DATA quantileFar<>+3680(SB)/8, $0x3f61848902ffa8a3
+DATA quantileFar<>+3688(SB)/8, $0xbf5c78ef373756e4
+DATA quantileFar<>+3696(SB)/8, $0x3f5018ce69e802a8
+DATA quantileFar<>+3704(SB)/8, $0xbf3800de127a3f74
+DATA quantileFar<>+3712(SB)/8, $0x3eeddb0b763caaa5
+DATA quantileFar<>+3720(SB)/8, $0x3f1fd858befd99f8
+DATA quantileFar<>+3728(SB)/8, $0xbf2239885294278b
+DATA quantileFar<>+3736(SB)/8, $0x3f1777fffcb783ee
+DATA quantileFar<>+3744(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3752(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3760(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3768(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3776(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3784(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3792(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3800(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3808(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3816(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3824(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3832(SB)/8, $0x0000000000000000
+DATA quantileFar<>+3840(SB)/8, $0x3ffc01141da05ac4
+DATA quantileFar<>+3848(SB)/8, $0x3fffd1f795affd3c
+DATA quantileFar<>+3856(SB)/8, $0x3ff7b318a9562894
+DATA quantileFar<>+3864(SB)/8, $0x3fdb14c7fc99fb5a
+DATA quantileFar<>+3872(SB)/8, $0xbfce0b8f6d99e6a5
+DATA quantileFar<>+3880(SB)/8, $0x3f8934e7a5a6e72a
+DATA quantileFar<>+3888(SB)/8, $0xbf9506b1efbc58cb
+DATA quantileFar<>+3896(SB)/8, $0x3f8d7a96a97174dd
+DATA quantileFar<>+3904(SB)/8, $0xbf80472767ca9f9f
+DATA quantileFar<>+3912(SB)/8, $0x3f6f035a395ea563
+DATA quantileFar<>+3920(SB)/8, $0xbf59cc6b76a4a791
+DATA quantileFar<>+3928(SB)/8, $0x3f4216359681c790
+DATA quantileFar<>+3936(SB)/8, $0xbf22648258f6e2df
+DATA quantileFar<>+3944(SB)/8, $0x3ecd0ebb4322495a
+DATA quantileFar<>+3952(SB)/8, $0x3efbd3ba2e4f2648
+DATA quantileFar<>+3960(SB)/8, $0xbef8458e8fc63656
+DATA quantileFar<>+3968(SB)/8, $0x3eed2381b06ebe87
+DATA quantileFar<>+3976(SB)/8, $0xbedc61f0bd92ad8a
+DATA quantileFar<>+3984(SB)/8, $0x3ec6c55e89e19b56
+DATA quantileFar<>+3992(SB)/8, $0xbea9cc770bb5a6ee
+DATA quantileFar<>+4000(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4008(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4016(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4024(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4032(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4040(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4048(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4056(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4064(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4072(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4080(SB)/8, $0x0000000000000000
+DATA quantileFar<>+4088(SB)/8, $0x0000000000000000
+GLOBL quantileFar<>(SB), RODATA|NOPTR, $4096
+
+DATA erfinvSlopeFar<>+0(SB)/8, $0x4003fe680ea5d678
+DATA erfinvSlopeFar<>+8(SB)/8, $0x3fcacfb20db83e42
+DATA erfinvSlopeFar<>+16(SB)/8, $0xbfb5ee7bd9dfb4b2
+DATA erfinvSlopeFar<>+24(SB)/8, $0xbf918cfc43f28f91
+DATA erfinvSlopeFar<>+32(SB)/8, $0x3f94b555489dd0d2
+DATA erfinvSlopeFar<>+40(SB)/8, $0x3fa11a1c7bc28fb9
+DATA erfinvSlopeFar<>+48(SB)/8, $0xbf891d49a2b6d7cd
+DATA erfinvSlopeFar<>+56(SB)/8, $0x3f712488ddd98039
+DATA erfinvSlopeFar<>+64(SB)/8, $0xbf55464080ca7b9b
+DATA erfinvSlopeFar<>+72(SB)/8, $0x3f36ce3a1c408881
+DATA erfinvSlopeFar<>+80(SB)/8, $0xbf11ed6c3ac462a2
+DATA erfinvSlopeFar<>+88(SB)/8, $0x3ea300fb55f8eae0
+DATA erfinvSlopeFar<>+96(SB)/8, $0x3ee2f10b74169148
+DATA erfinvSlopeFar<>+104(SB)/8, $0xbedb2be4bb4fc5c5
+DATA erfinvSlopeFar<>+112(SB)/8, $0x3ecc04b5774becba
+DATA erfinvSlopeFar<>+120(SB)/8, $0xbeb8a3ae708aa1e5
+DATA erfinvSlopeFar<>+128(SB)/8, $0x3ea35b3ede41f734
+DATA erfinvSlopeFar<>+136(SB)/8, $0xbe8b75ecd89c28b9
+DATA erfinvSlopeFar<>+144(SB)/8, $0x3e71742185e57e0b
+DATA erfinvSlopeFar<>+152(SB)/8, $0xbe52c6e10ec8745a
+DATA erfinvSlopeFar<>+160(SB)/8, $0x3e2533bb53436436
+DATA erfinvSlopeFar<>+168(SB)/8, $0x3e04e7dc63984a53
+DATA erfinvSlopeFar<>+176(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+184(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+192(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+200(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+208(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+216(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+224(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+232(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+240(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+248(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+256(SB)/8, $0x400c012cd967b22c
+DATA erfinvSlopeFar<>+264(SB)/8, $0x3fc2f3254db095c5
+DATA erfinvSlopeFar<>+272(SB)/8, $0xbfa662092cc610d3
+DATA erfinvSlopeFar<>+280(SB)/8, $0xbf799389f6aa9ad1
+DATA erfinvSlopeFar<>+288(SB)/8, $0x3f7623c109e0a2f9
+DATA erfinvSlopeFar<>+296(SB)/8, $0x3f89f66d212bafcb
+DATA erfinvSlopeFar<>+304(SB)/8, $0xbf6d581fc283f92c
+DATA erfinvSlopeFar<>+312(SB)/8, $0x3f5013ca6db45f09
+DATA erfinvSlopeFar<>+320(SB)/8, $0xbf30ff8562fcf635
+DATA erfinvSlopeFar<>+328(SB)/8, $0x3f113b42dfc9f256
+DATA erfinvSlopeFar<>+336(SB)/8, $0xbef094c957acaf1c
+DATA erfinvSlopeFar<>+344(SB)/8, $0x3ecdbe573faefb1d
+DATA erfinvSlopeFar<>+352(SB)/8, $0xbea7ed94cedf2b8a
+DATA erfinvSlopeFar<>+360(SB)/8, $0x3e7f167d66f9b833
+DATA erfinvSlopeFar<>+368(SB)/8, $0xbe423cc8e2fe2407
+DATA erfinvSlopeFar<>+376(SB)/8, $0xbe31c50cdcd8a678
+DATA erfinvSlopeFar<>+384(SB)/8, $0x3e28734941e0f4a8
+DATA erfinvSlopeFar<>+392(SB)/8, $0xbe14c8a39d8085aa
+DATA erfinvSlopeFar<>+400(SB)/8, $0x3dfd9bfe4cb3a805
+DATA erfinvSlopeFar<>+408(SB)/8, $0xbde3336f661590d7
+DATA erfinvSlopeFar<>+416(SB)/8, $0x3dc94568dccfbe2f
+DATA erfinvSlopeFar<>+424(SB)/8, $0xbdacad1eaefae0c8
+DATA erfinvSlopeFar<>+432(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+440(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+448(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+456(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+464(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+472(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+480(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+488(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+496(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+504(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+512(SB)/8, $0x401400bde3d42f92
+DATA erfinvSlopeFar<>+520(SB)/8, $0x3fba39f3ec0da177
+DATA erfinvSlopeFar<>+528(SB)/8, $0xbf95987088f1a326
+DATA erfinvSlopeFar<>+536(SB)/8, $0xbf61461c6bd4e7de
+DATA erfinvSlopeFar<>+544(SB)/8, $0x3f5512d4eb21d31e
+DATA erfinvSlopeFar<>+552(SB)/8, $0x3f71b5760a85926c
+DATA erfinvSlopeFar<>+560(SB)/8, $0xbf4cc82cd7bde261
+DATA erfinvSlopeFar<>+568(SB)/8, $0x3f271bc9bc2c7ab5
+DATA erfinvSlopeFar<>+576(SB)/8, $0xbf024aa5a5b6bcc4
+DATA erfinvSlopeFar<>+584(SB)/8, $0x3edc7f85fc62243a
+DATA erfinvSlopeFar<>+592(SB)/8, $0xbeb5cf12300509a3
+DATA erfinvSlopeFar<>+600(SB)/8, $0x3e905c759b9fff8d
+DATA erfinvSlopeFar<>+608(SB)/8, $0xbe67ff79b6b79345
+DATA erfinvSlopeFar<>+616(SB)/8, $0x3e4122dc371bcebb
+DATA erfinvSlopeFar<>+624(SB)/8, $0xbe17af003e954e0b
+DATA erfinvSlopeFar<>+632(SB)/8, $0x3def5d0578722711
+DATA erfinvSlopeFar<>+640(SB)/8, $0xbdc38a11e065df1e
+DATA erfinvSlopeFar<>+648(SB)/8, $0x3d96170753d52b2b
+DATA erfinvSlopeFar<>+656(SB)/8, $0xbd650eb8740ad995
+DATA erfinvSlopeFar<>+664(SB)/8, $0x3d25354317a34bfb
+DATA erfinvSlopeFar<>+672(SB)/8, $0x3d12d08057839619
+DATA erfinvSlopeFar<>+680(SB)/8, $0xbcfea21434658c2d
+DATA erfinvSlopeFar<>+688(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+696(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+704(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+712(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+720(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+728(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+736(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+744(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+752(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+760(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+768(SB)/8, $0x401c005b7f82cb78
+DATA erfinvSlopeFar<>+776(SB)/8, $0x3fb2932181753fb4
+DATA erfinvSlopeFar<>+784(SB)/8, $0xbf85af23dccccd74
+DATA erfinvSlopeFar<>+792(SB)/8, $0xbf48c7d802002134
+DATA erfinvSlopeFar<>+800(SB)/8, $0x3f358df832a0e9aa
+DATA erfinvSlopeFar<>+808(SB)/8, $0x3f5955019ad43def
+DATA erfinvSlopeFar<>+816(SB)/8, $0xbf2d8733c7f57899
+DATA erfinvSlopeFar<>+824(SB)/8, $0x3f0123712f51a43b
+DATA erfinvSlopeFar<>+832(SB)/8, $0xbed3c92394b4ac1a
+DATA erfinvSlopeFar<>+840(SB)/8, $0x3ea6b1ac6564da25
+DATA erfinvSlopeFar<>+848(SB)/8, $0xbe79d73fc7e6754a
+DATA erfinvSlopeFar<>+856(SB)/8, $0x3e4d309f61b4cd68
+DATA erfinvSlopeFar<>+864(SB)/8, $0xbe205832b5f269c4
+DATA erfinvSlopeFar<>+872(SB)/8, $0x3df22222a9cd5233
+DATA erfinvSlopeFar<>+880(SB)/8, $0xbdc3ea2114e97b3a
+DATA erfinvSlopeFar<>+888(SB)/8, $0x3d95a0f0addbf098
+DATA erfinvSlopeFar<>+896(SB)/8, $0xbd6733d38db93652
+DATA erfinvSlopeFar<>+904(SB)/8, $0x3d388b76636a2462
+DATA erfinvSlopeFar<>+912(SB)/8, $0xbd09813452b2fb85
+DATA erfinvSlopeFar<>+920(SB)/8, $0x3cda0cd11a647f0b
+DATA erfinvSlopeFar<>+928(SB)/8, $0xbcab9cac06c9595b
+DATA erfinvSlopeFar<>+936(SB)/8, $0x3c7a915b559b084f
+DATA erfinvSlopeFar<>+944(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+952(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+960(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+968(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+976(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+984(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+992(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1000(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1008(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1016(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1024(SB)/8, $0x40240041870edd54
+DATA erfinvSlopeFar<>+1032(SB)/8, $0x3fa9d783f0eb5d60
+DATA erfinvSlopeFar<>+1040(SB)/8, $0xbf74f637fee4f10f
+DATA erfinvSlopeFar<>+1048(SB)/8, $0xbf30c4c2a801eccb
+DATA erfinvSlopeFar<>+1056(SB)/8, $0x3f14560332244899
+DATA erfinvSlopeFar<>+1064(SB)/8, $0x3f410975f3c1ff96
+DATA erfinvSlopeFar<>+1072(SB)/8, $0xbf0bb48d965e316f
+DATA erfinvSlopeFar<>+1080(SB)/8, $0x3ed682ef36a6612d
+DATA erfinvSlopeFar<>+1088(SB)/8, $0xbea2439389b95732
+DATA erfinvSlopeFar<>+1096(SB)/8, $0x3e6d92c94b98b1af
+DATA erfinvSlopeFar<>+1104(SB)/8, $0xbe37e18b585fb377
+DATA erfinvSlopeFar<>+1112(SB)/8, $0x3e033a22ccad066a
+DATA erfinvSlopeFar<>+1120(SB)/8, $0xbdcedbbd66ac3081
+DATA erfinvSlopeFar<>+1128(SB)/8, $0x3d98acafc6733233
+DATA erfinvSlopeFar<>+1136(SB)/8, $0xbd63a78663f36ff4
+DATA erfinvSlopeFar<>+1144(SB)/8, $0x3d2f2f345669cb6c
+DATA erfinvSlopeFar<>+1152(SB)/8, $0xbcf8a4b7f18dd0d4
+DATA erfinvSlopeFar<>+1160(SB)/8, $0x3cc360a0480b5dce
+DATA erfinvSlopeFar<>+1168(SB)/8, $0xbc8df634edff6a98
+DATA erfinvSlopeFar<>+1176(SB)/8, $0x3c57548f0634f33e
+DATA erfinvSlopeFar<>+1184(SB)/8, $0xbc2567cb0a26cf21
+DATA erfinvSlopeFar<>+1192(SB)/8, $0x3bf0745cc15f717b
+DATA erfinvSlopeFar<>+1200(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1208(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1216(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1224(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1232(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1240(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1248(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1256(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1264(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1272(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1280(SB)/8, $0x402c0039b2e5bc1c
+DATA erfinvSlopeFar<>+1288(SB)/8, $0x3fa2639ae0fb7e87
+DATA erfinvSlopeFar<>+1296(SB)/8, $0xbf653364dd024e1a
+DATA erfinvSlopeFar<>+1304(SB)/8, $0xbf183a8a7ce49fee
+DATA erfinvSlopeFar<>+1312(SB)/8, $0x3ef4ea1dc6d38b02
+DATA erfinvSlopeFar<>+1320(SB)/8, $0x3f287cba4962cf91
+DATA erfinvSlopeFar<>+1328(SB)/8, $0xbeec4fb956e5fa04
+DATA erfinvSlopeFar<>+1336(SB)/8, $0x3eb05f76473eb131
+DATA erfinvSlopeFar<>+1344(SB)/8, $0xbe72efa4c14e1c44
+DATA erfinvSlopeFar<>+1352(SB)/8, $0x3e35e424739ac584
+DATA erfinvSlopeFar<>+1360(SB)/8, $0xbdf94a03d85aea1b
+DATA erfinvSlopeFar<>+1368(SB)/8, $0x3dbd2fb54cbe609b
+DATA erfinvSlopeFar<>+1376(SB)/8, $0xbd80d290112bbd51
+DATA erfinvSlopeFar<>+1384(SB)/8, $0x3d435dd7b9173f6d
+DATA erfinvSlopeFar<>+1392(SB)/8, $0xbd06432db13d86a7
+DATA erfinvSlopeFar<>+1400(SB)/8, $0x3cc98cdb4f81535d
+DATA erfinvSlopeFar<>+1408(SB)/8, $0xbc8d4668a231cdd5
+DATA erfinvSlopeFar<>+1416(SB)/8, $0x3c50bd678640662c
+DATA erfinvSlopeFar<>+1424(SB)/8, $0xbc130b6c4bd12cae
+DATA erfinvSlopeFar<>+1432(SB)/8, $0x3bd5b1b9c2a57692
+DATA erfinvSlopeFar<>+1440(SB)/8, $0xbb9af589e26c85f2
+DATA erfinvSlopeFar<>+1448(SB)/8, $0x3b5e952f18a8100e
+DATA erfinvSlopeFar<>+1456(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1464(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1472(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1480(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1488(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1496(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1504(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1512(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1520(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1528(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1536(SB)/8, $0x4033fff2a50dab48
+DATA erfinvSlopeFar<>+1544(SB)/8, $0x3f99aecbc3fa8e8d
+DATA erfinvSlopeFar<>+1552(SB)/8, $0xbf54a73bee0c37f2
+DATA erfinvSlopeFar<>+1560(SB)/8, $0xbf0085d493c32f89
+DATA erfinvSlopeFar<>+1568(SB)/8, $0x3ed3e9fe338d55a7
+DATA erfinvSlopeFar<>+1576(SB)/8, $0x3f10a182d73eb6f1
+DATA erfinvSlopeFar<>+1584(SB)/8, $0xbecacefc3302e990
+DATA erfinvSlopeFar<>+1592(SB)/8, $0x3e859edbdf94fb2d
+DATA erfinvSlopeFar<>+1600(SB)/8, $0xbe41716975497a6e
+DATA erfinvSlopeFar<>+1608(SB)/8, $0x3dfc267ab6b366ed
+DATA erfinvSlopeFar<>+1616(SB)/8, $0xbdb6b726fd9dbb3b
+DATA erfinvSlopeFar<>+1624(SB)/8, $0x3d7253df26a7e340
+DATA erfinvSlopeFar<>+1632(SB)/8, $0xbd2d9155e415cdc7
+DATA erfinvSlopeFar<>+1640(SB)/8, $0x3ce7d7b00c2bd832
+DATA erfinvSlopeFar<>+1648(SB)/8, $0xbca337ae519623bc
+DATA erfinvSlopeFar<>+1656(SB)/8, $0x3c5ef6cfb270b48a
+DATA erfinvSlopeFar<>+1664(SB)/8, $0xbc18f1cff8af7040
+DATA erfinvSlopeFar<>+1672(SB)/8, $0x3bd4125cbe1dd435
+DATA erfinvSlopeFar<>+1680(SB)/8, $0xbb8fd143e1718be5
+DATA erfinvSlopeFar<>+1688(SB)/8, $0x3b499166adc220ef
+DATA erfinvSlopeFar<>+1696(SB)/8, $0xbb08c11309415947
+DATA erfinvSlopeFar<>+1704(SB)/8, $0x3ac3d9615d5abf7d
+DATA erfinvSlopeFar<>+1712(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1720(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1728(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1736(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1744(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1752(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1760(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1768(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1776(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1784(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1792(SB)/8, $0x4039bfc0542808de
+DATA erfinvSlopeFar<>+1800(SB)/8, $0x3f93ed39dcb8e91f
+DATA erfinvSlopeFar<>+1808(SB)/8, $0xbf48d9e599d77757
+DATA erfinvSlopeFar<>+1816(SB)/8, $0xbeeee2584c30cc5e
+DATA erfinvSlopeFar<>+1824(SB)/8, $0x3ebcdf78adadcd84
+DATA erfinvSlopeFar<>+1832(SB)/8, $0x3eff06072b661219
+DATA erfinvSlopeFar<>+1840(SB)/8, $0xbeb360fffdc4aef2
+DATA erfinvSlopeFar<>+1848(SB)/8, $0x3e68393c7aff4d64
+DATA erfinvSlopeFar<>+1856(SB)/8, $0xbe1e4aae32020f84
+DATA erfinvSlopeFar<>+1864(SB)/8, $0x3dd2f203d6d70e7c
+DATA erfinvSlopeFar<>+1872(SB)/8, $0xbd87b3ccbdb1f4a7
+DATA erfinvSlopeFar<>+1880(SB)/8, $0x3d3da8126c80bd40
+DATA erfinvSlopeFar<>+1888(SB)/8, $0xbcf28db67ee3f126
+DATA erfinvSlopeFar<>+1896(SB)/8, $0x3ca736b248285b23
+DATA erfinvSlopeFar<>+1904(SB)/8, $0xbc5d0a8793060ad1
+DATA erfinvSlopeFar<>+1912(SB)/8, $0x3c1229b284815d6a
+DATA erfinvSlopeFar<>+1920(SB)/8, $0xbbc6b6d5767147ce
+DATA erfinvSlopeFar<>+1928(SB)/8, $0x3b7c66236a9b448b
+DATA erfinvSlopeFar<>+1936(SB)/8, $0xbb31becbdb54a592
+DATA erfinvSlopeFar<>+1944(SB)/8, $0x3ae62c6553a5ccb4
+DATA erfinvSlopeFar<>+1952(SB)/8, $0xba9c418114e42cb2
+DATA erfinvSlopeFar<>+1960(SB)/8, $0x3a51a0f53720125b
+DATA erfinvSlopeFar<>+1968(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1976(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1984(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+1992(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2000(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2008(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2016(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2024(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2032(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2040(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2048(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2056(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2064(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2072(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2080(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2088(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2096(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2104(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2112(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2120(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2128(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2136(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2144(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2152(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2160(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2168(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2176(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2184(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2192(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2200(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2208(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2216(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2224(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2232(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2240(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2248(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2256(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2264(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2272(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2280(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2288(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2296(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2304(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2312(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2320(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2328(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2336(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2344(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2352(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2360(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2368(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2376(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2384(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2392(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2400(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2408(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2416(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2424(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2432(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2440(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2448(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2456(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2464(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2472(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2480(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2488(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2496(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2504(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2512(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2520(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2528(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2536(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2544(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2552(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2560(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2568(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2576(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2584(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2592(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2600(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2608(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2616(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2624(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2632(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2640(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2648(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2656(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2664(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2672(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2680(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2688(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2696(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2704(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2712(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2720(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2728(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2736(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2744(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2752(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2760(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2768(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2776(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2784(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2792(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2800(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2808(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2816(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2824(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2832(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2840(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2848(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2856(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2864(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2872(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2880(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2888(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2896(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2904(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2912(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2920(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2928(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2936(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2944(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2952(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2960(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2968(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2976(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2984(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+2992(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3000(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3008(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3016(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3024(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3032(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3040(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3048(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3056(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3064(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3072(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3080(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3088(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3096(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3104(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3112(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3120(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3128(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3136(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3144(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3152(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3160(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3168(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3176(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3184(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3192(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3200(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3208(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3216(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3224(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3232(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3240(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3248(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3256(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3264(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3272(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3280(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3288(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3296(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3304(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3312(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3320(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3328(SB)/8, $0x3fed4e022a1d3d98
+DATA erfinvSlopeFar<>+3336(SB)/8, $0x3fe0afe47135691e
+DATA erfinvSlopeFar<>+3344(SB)/8, $0xbfd9ba373c38db9e
+DATA erfinvSlopeFar<>+3352(SB)/8, $0xbfcc17fa5c22bea4
+DATA erfinvSlopeFar<>+3360(SB)/8, $0x3fdd2c7db852539e
+DATA erfinvSlopeFar<>+3368(SB)/8, $0x3fc956e6592edc43
+DATA erfinvSlopeFar<>+3376(SB)/8, $0xbf764a4581fa5e88
+DATA erfinvSlopeFar<>+3384(SB)/8, $0xbfbbb680d7326d9e
+DATA erfinvSlopeFar<>+3392(SB)/8, $0x3fc0768404fd5b4a
+DATA erfinvSlopeFar<>+3400(SB)/8, $0xbfb578ef1d24e440
+DATA erfinvSlopeFar<>+3408(SB)/8, $0x3f933132d5c47329
+DATA erfinvSlopeFar<>+3416(SB)/8, $0x3f9efad8dfde94a5
+DATA erfinvSlopeFar<>+3424(SB)/8, $0xbfa83f34c6037d06
+DATA erfinvSlopeFar<>+3432(SB)/8, $0x3fa2d301b1a0d53f
+DATA erfinvSlopeFar<>+3440(SB)/8, $0xbf8b88fc83e90442
+DATA erfinvSlopeFar<>+3448(SB)/8, $0xbf7e7f63c5c070eb
+DATA erfinvSlopeFar<>+3456(SB)/8, $0x3f91c9522f68dc2c
+DATA erfinvSlopeFar<>+3464(SB)/8, $0xbf9034121ad2721c
+DATA erfinvSlopeFar<>+3472(SB)/8, $0x3f7f5bf460146cb4
+DATA erfinvSlopeFar<>+3480(SB)/8, $0x3f513ab0de7efab1
+DATA erfinvSlopeFar<>+3488(SB)/8, $0xbf79aec158dc48b2
+DATA erfinvSlopeFar<>+3496(SB)/8, $0x3f7b1527254ebfed
+DATA erfinvSlopeFar<>+3504(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3512(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3520(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3528(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3536(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3544(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3552(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3560(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3568(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3576(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3584(SB)/8, $0x3ff4024a259587bb
+DATA erfinvSlopeFar<>+3592(SB)/8, $0x3fda1bd5520598fb
+DATA erfinvSlopeFar<>+3600(SB)/8, $0xbfd200ee686404a2
+DATA erfinvSlopeFar<>+3608(SB)/8, $0xbfbccafe68664558
+DATA erfinvSlopeFar<>+3616(SB)/8, $0x3fcb5144c7141ab7
+DATA erfinvSlopeFar<>+3624(SB)/8, $0x3fc3c3ff85483593
+DATA erfinvSlopeFar<>+3632(SB)/8, $0xbfad8ef5b60261bf
+DATA erfinvSlopeFar<>+3640(SB)/8, $0x3f49abc85ce0bb91
+DATA erfinvSlopeFar<>+3648(SB)/8, $0x3f97150cfc6bdd8e
+DATA erfinvSlopeFar<>+3656(SB)/8, $0xbf993b7a7aaac5d4
+DATA erfinvSlopeFar<>+3664(SB)/8, $0x3f91ae6178dc0566
+DATA erfinvSlopeFar<>+3672(SB)/8, $0xbf81212e297c6fb4
+DATA erfinvSlopeFar<>+3680(SB)/8, $0x3f5d0f5fb6a78b57
+DATA erfinvSlopeFar<>+3688(SB)/8, $0x3f5ad5b25cc55ddc
+DATA erfinvSlopeFar<>+3696(SB)/8, $0xbf64e8afd5a897c6
+DATA erfinvSlopeFar<>+3704(SB)/8, $0x3f611ea55313b90f
+DATA erfinvSlopeFar<>+3712(SB)/8, $0xbf537ac5f09c3047
+DATA erfinvSlopeFar<>+3720(SB)/8, $0x3f3a3dc912d8af06
+DATA erfinvSlopeFar<>+3728(SB)/8, $0x3f135f587fb34e12
+DATA erfinvSlopeFar<>+3736(SB)/8, $0xbf30d7d6718ec792
+DATA erfinvSlopeFar<>+3744(SB)/8, $0x3f318512d8322dd9
+DATA erfinvSlopeFar<>+3752(SB)/8, $0xbf257822992940d9
+DATA erfinvSlopeFar<>+3760(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3768(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3776(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3784(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3792(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3800(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3808(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3816(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3824(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3832(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+3840(SB)/8, $0x3ffc01b9b47b8f68
+DATA erfinvSlopeFar<>+3848(SB)/8, $0x3fd325c9856b68ab
+DATA erfinvSlopeFar<>+3856(SB)/8, $0xbfc53de6e04e13bf
+DATA erfinvSlopeFar<>+3864(SB)/8, $0xbfa8453fd815b203
+DATA erfinvSlopeFar<>+3872(SB)/8, $0x3fb2fabbb5ddce34
+DATA erfinvSlopeFar<>+3880(SB)/8, $0x3fb51634872665e8
+DATA erfinvSlopeFar<>+3888(SB)/8, $0xbfa224486ce84db2
+DATA erfinvSlopeFar<>+3896(SB)/8, $0x3f8906665e7dd019
+DATA erfinvSlopeFar<>+3904(SB)/8, $0xbf639e775914bdb6
+DATA erfinvSlopeFar<>+3912(SB)/8, $0xbf4c16320d6166fe
+DATA erfinvSlopeFar<>+3920(SB)/8, $0x3f56a15e8898849a
+DATA erfinvSlopeFar<>+3928(SB)/8, $0xbf511b92220a3b58
+DATA erfinvSlopeFar<>+3936(SB)/8, $0x3f43c77da2653612
+DATA erfinvSlopeFar<>+3944(SB)/8, $0xbf32bddef8343501
+DATA erfinvSlopeFar<>+3952(SB)/8, $0x3f1c2375e989d600
+DATA erfinvSlopeFar<>+3960(SB)/8, $0xbefa15639da272aa
+DATA erfinvSlopeFar<>+3968(SB)/8, $0xbed48b598c81f1c4
+DATA erfinvSlopeFar<>+3976(SB)/8, $0x3ee704b69b204d5e
+DATA erfinvSlopeFar<>+3984(SB)/8, $0xbee28dca9f48ab09
+DATA erfinvSlopeFar<>+3992(SB)/8, $0x3ed64c02d752aed2
+DATA erfinvSlopeFar<>+4000(SB)/8, $0xbec65948d093f322
+DATA erfinvSlopeFar<>+4008(SB)/8, $0x3eb0dd93aa06e8ff
+DATA erfinvSlopeFar<>+4016(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4024(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4032(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4040(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4048(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4056(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4064(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4072(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4080(SB)/8, $0x0000000000000000
+DATA erfinvSlopeFar<>+4088(SB)/8, $0x0000000000000000
+GLOBL erfinvSlopeFar<>(SB), RODATA|NOPTR, $4096
 
 DATA erfcRows<>+0(SB)/8, $0x400414bd2e53f4dc
 DATA erfcRows<>+8(SB)/8, $0x3fcae31dc217f428
@@ -6944,126 +9743,226 @@ DATA constants<>+960(SB)/8, $0x3fc8000000000000
 DATA constants<>+968(SB)/8, $0x3fc8000000000000
 DATA constants<>+976(SB)/8, $0x4005555555555555
 DATA constants<>+984(SB)/8, $0x4005555555555555
-DATA constants<>+992(SB)/8, $0x403c000000000000
-DATA constants<>+1000(SB)/8, $0x403c000000000000
-DATA constants<>+1008(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1016(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1024(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1032(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1040(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1048(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1056(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1064(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1072(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1080(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1088(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1096(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1104(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1112(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1120(SB)/8, $0x3fc5555555555556
-DATA constants<>+1128(SB)/8, $0x3fc5555555555556
-DATA constants<>+1136(SB)/8, $0x3fe0000000000001
-DATA constants<>+1144(SB)/8, $0x3fe0000000000001
-DATA constants<>+1152(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1160(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1168(SB)/8, $0xfff0000000000000
-DATA constants<>+1176(SB)/8, $0xfff0000000000000
-DATA constants<>+1184(SB)/8, $0x4000000000000000
-DATA constants<>+1192(SB)/8, $0x4000000000000000
-DATA constants<>+1200(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1208(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1216(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1224(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1232(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1240(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1248(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1256(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1264(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1272(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1280(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1288(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1296(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1304(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1312(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1320(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1328(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1336(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1344(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1352(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1360(SB)/8, $0xc044000000000000
-DATA constants<>+1368(SB)/8, $0xc044000000000000
-DATA constants<>+1376(SB)/8, $0x4044000000000000
-DATA constants<>+1384(SB)/8, $0x4044000000000000
-DATA constants<>+1392(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1400(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1408(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1416(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1424(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1432(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1440(SB)/8, $0x0010000000000000
-DATA constants<>+1448(SB)/8, $0x0010000000000000
-DATA constants<>+1456(SB)/8, $0xc03c000000000000
-DATA constants<>+1464(SB)/8, $0xc03c000000000000
-DATA constants<>+1472(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1480(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1488(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1496(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1504(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1512(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1520(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+1528(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+1536(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+1544(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+1552(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+1560(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+1568(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+1576(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+1584(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+1592(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+1600(SB)/8, $0x3f831777489dfd29
-DATA constants<>+1608(SB)/8, $0x3f831777489dfd29
-DATA constants<>+1616(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+1624(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+1632(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+1640(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+1648(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+1656(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+1664(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+1672(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+1680(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+1688(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+1696(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+1704(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+1712(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+1720(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+1728(SB)/8, $0x3fb3333333333389
-DATA constants<>+1736(SB)/8, $0x3fb3333333333389
-DATA constants<>+1744(SB)/8, $0x3fc5555555555555
-DATA constants<>+1752(SB)/8, $0x3fc5555555555555
-DATA constants<>+1760(SB)/8, $0x1a70000000000000
-DATA constants<>+1768(SB)/8, $0x1a70000000000000
-DATA constants<>+1776(SB)/8, $0x6570000000000000
-DATA constants<>+1784(SB)/8, $0x6570000000000000
-DATA constants<>+1792(SB)/8, $0x3370000000000000
-DATA constants<>+1800(SB)/8, $0x3370000000000000
-DATA constants<>+1808(SB)/8, $0x4c70000000000000
-DATA constants<>+1816(SB)/8, $0x4c70000000000000
-DATA constants<>+1824(SB)/8, $0x4330000000000000
-DATA constants<>+1832(SB)/8, $0x4330000000000000
-DATA constants<>+1840(SB)/8, $0x3fd5555555555555
-DATA constants<>+1848(SB)/8, $0x3fd5555555555555
-DATA constants<>+1856(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1864(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1872(SB)/8, $0x4008000000000000
-DATA constants<>+1880(SB)/8, $0x4008000000000000
-DATA constants<>+1888(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1896(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1904(SB)/8, $0x23d0000000000000
-DATA constants<>+1912(SB)/8, $0x23d0000000000000
-DATA constants<>+1920(SB)/8, $0x5f30000000000000
-DATA constants<>+1928(SB)/8, $0x5f30000000000000
-DATA constants<>+1936(SB)/8, $0x3e30000000000000
-DATA constants<>+1944(SB)/8, $0x3e30000000000000
-DATA constants<>+1952(SB)/8, $0x7ff0000000000000
-DATA constants<>+1960(SB)/8, $0x7ff0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $1968
+DATA constants<>+992(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1000(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1008(SB)/8, $0x3fc0679b07300f51
+DATA constants<>+1016(SB)/8, $0x3fc0679b07300f51
+DATA constants<>+1024(SB)/8, $0x3fbafa74f2dc8481
+DATA constants<>+1032(SB)/8, $0x3fbafa74f2dc8481
+DATA constants<>+1040(SB)/8, $0xbfbea6237cc3aa18
+DATA constants<>+1048(SB)/8, $0xbfbea6237cc3aa18
+DATA constants<>+1056(SB)/8, $0xbf8c1ad36abd64c9
+DATA constants<>+1064(SB)/8, $0xbf8c1ad36abd64c9
+DATA constants<>+1072(SB)/8, $0x3fa059b42a1ddae4
+DATA constants<>+1080(SB)/8, $0x3fa059b42a1ddae4
+DATA constants<>+1088(SB)/8, $0x3f97c6c51a9639ee
+DATA constants<>+1096(SB)/8, $0x3f97c6c51a9639ee
+DATA constants<>+1104(SB)/8, $0x3f9ce93b78aa50c9
+DATA constants<>+1112(SB)/8, $0x3f9ce93b78aa50c9
+DATA constants<>+1120(SB)/8, $0x3fa03628204122e4
+DATA constants<>+1128(SB)/8, $0x3fa03628204122e4
+DATA constants<>+1136(SB)/8, $0x3fa2abe9905e3a63
+DATA constants<>+1144(SB)/8, $0x3fa2abe9905e3a63
+DATA constants<>+1152(SB)/8, $0x3fa5eeae782a6460
+DATA constants<>+1160(SB)/8, $0x3fa5eeae782a6460
+DATA constants<>+1168(SB)/8, $0x3faa7c85e7b3cfcd
+DATA constants<>+1176(SB)/8, $0x3faa7c85e7b3cfcd
+DATA constants<>+1184(SB)/8, $0x3fb0a1318968ccb3
+DATA constants<>+1192(SB)/8, $0x3fb0a1318968ccb3
+DATA constants<>+1200(SB)/8, $0x3fb62847c47f3212
+DATA constants<>+1208(SB)/8, $0x3fb62847c47f3212
+DATA constants<>+1216(SB)/8, $0x3fc053c2c0ab907c
+DATA constants<>+1224(SB)/8, $0x3fc053c2c0ab907c
+DATA constants<>+1232(SB)/8, $0x3fcdb29fb2fee5e5
+DATA constants<>+1240(SB)/8, $0x3fcdb29fb2fee5e5
+DATA constants<>+1248(SB)/8, $0xbc861ae260b5d173
+DATA constants<>+1256(SB)/8, $0xbc861ae260b5d173
+DATA constants<>+1264(SB)/8, $0x3fec5bf891b4ef6b
+DATA constants<>+1272(SB)/8, $0x3fec5bf891b4ef6b
+DATA constants<>+1280(SB)/8, $0x3fc73323a05bcca0
+DATA constants<>+1288(SB)/8, $0x3fc73323a05bcca0
+DATA constants<>+1296(SB)/8, $0x3fc3139a3ac0f201
+DATA constants<>+1304(SB)/8, $0x3fc3139a3ac0f201
+DATA constants<>+1312(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA constants<>+1320(SB)/8, $0xbfc5ac0ecdb0fd0a
+DATA constants<>+1328(SB)/8, $0xbf93df8298f1082a
+DATA constants<>+1336(SB)/8, $0xbf93df8298f1082a
+DATA constants<>+1344(SB)/8, $0x3fa71f7aa21f391b
+DATA constants<>+1352(SB)/8, $0x3fa71f7aa21f391b
+DATA constants<>+1360(SB)/8, $0x3fa0cfff0d6187cc
+DATA constants<>+1368(SB)/8, $0x3fa0cfff0d6187cc
+DATA constants<>+1376(SB)/8, $0x3fa4717628807023
+DATA constants<>+1384(SB)/8, $0x3fa4717628807023
+DATA constants<>+1392(SB)/8, $0x3fa6ed353c42841c
+DATA constants<>+1400(SB)/8, $0x3fa6ed353c42841c
+DATA constants<>+1408(SB)/8, $0x3faa67d11f641b81
+DATA constants<>+1416(SB)/8, $0x3faa67d11f641b81
+DATA constants<>+1424(SB)/8, $0x3faf045bd766d552
+DATA constants<>+1432(SB)/8, $0x3faf045bd766d552
+DATA constants<>+1440(SB)/8, $0x3fb2ba8dc87d8478
+DATA constants<>+1448(SB)/8, $0x3fb2ba8dc87d8478
+DATA constants<>+1456(SB)/8, $0x3fb78494ae9f37cc
+DATA constants<>+1464(SB)/8, $0x3fb78494ae9f37cc
+DATA constants<>+1472(SB)/8, $0x3fbf55d0d7918d44
+DATA constants<>+1480(SB)/8, $0x3fbf55d0d7918d44
+DATA constants<>+1488(SB)/8, $0x3fc71713082d9859
+DATA constants<>+1496(SB)/8, $0x3fc71713082d9859
+DATA constants<>+1504(SB)/8, $0x3fd4ffddeaa22dc9
+DATA constants<>+1512(SB)/8, $0x3fd4ffddeaa22dc9
+DATA constants<>+1520(SB)/8, $0xbc9a6b6cf626b146
+DATA constants<>+1528(SB)/8, $0xbc9a6b6cf626b146
+DATA constants<>+1536(SB)/8, $0x3ff40d931ff62706
+DATA constants<>+1544(SB)/8, $0x3ff40d931ff62706
+DATA constants<>+1552(SB)/8, $0x40123fdfc2da6669
+DATA constants<>+1560(SB)/8, $0x40123fdfc2da6669
+DATA constants<>+1568(SB)/8, $0x400db26c711a75ff
+DATA constants<>+1576(SB)/8, $0x400db26c711a75ff
+DATA constants<>+1584(SB)/8, $0xc0122708b4389b23
+DATA constants<>+1592(SB)/8, $0xc0122708b4389b23
+DATA constants<>+1600(SB)/8, $0xbfe85cb2d47409de
+DATA constants<>+1608(SB)/8, $0xbfe85cb2d47409de
+DATA constants<>+1616(SB)/8, $0x3febc4bff442df7c
+DATA constants<>+1624(SB)/8, $0x3febc4bff442df7c
+DATA constants<>+1632(SB)/8, $0x3fdd512ba14aad84
+DATA constants<>+1640(SB)/8, $0x3fdd512ba14aad84
+DATA constants<>+1648(SB)/8, $0x3fe150aa0158d889
+DATA constants<>+1656(SB)/8, $0x3fe150aa0158d889
+DATA constants<>+1664(SB)/8, $0x3fe1353571096be7
+DATA constants<>+1672(SB)/8, $0x3fe1353571096be7
+DATA constants<>+1680(SB)/8, $0x3fe1818512a2fac9
+DATA constants<>+1688(SB)/8, $0x3fe1818512a2fac9
+DATA constants<>+1696(SB)/8, $0x3fe1d1e89989afeb
+DATA constants<>+1704(SB)/8, $0x3fe1d1e89989afeb
+DATA constants<>+1712(SB)/8, $0x3fe2359c42ef8558
+DATA constants<>+1720(SB)/8, $0x3fe2359c42ef8558
+DATA constants<>+1728(SB)/8, $0x3fe2b557b9457c2a
+DATA constants<>+1736(SB)/8, $0x3fe2b557b9457c2a
+DATA constants<>+1744(SB)/8, $0x3fe3633ecbf46eec
+DATA constants<>+1752(SB)/8, $0x3fe3633ecbf46eec
+DATA constants<>+1760(SB)/8, $0x3fe468b370d66a21
+DATA constants<>+1768(SB)/8, $0x3fe468b370d66a21
+DATA constants<>+1776(SB)/8, $0x3fe645f7c63f2c74
+DATA constants<>+1784(SB)/8, $0x3fe645f7c63f2c74
+DATA constants<>+1792(SB)/8, $0xbc8661fdb9f38e0e
+DATA constants<>+1800(SB)/8, $0xbc8661fdb9f38e0e
+DATA constants<>+1808(SB)/8, $0x403c000000000000
+DATA constants<>+1816(SB)/8, $0x403c000000000000
+DATA constants<>+1824(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1832(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1840(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1848(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1856(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1864(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1872(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1880(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1888(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1896(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1904(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1912(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1920(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1928(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1936(SB)/8, $0x3fc5555555555556
+DATA constants<>+1944(SB)/8, $0x3fc5555555555556
+DATA constants<>+1952(SB)/8, $0x3fe0000000000001
+DATA constants<>+1960(SB)/8, $0x3fe0000000000001
+DATA constants<>+1968(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1976(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1984(SB)/8, $0xfff0000000000000
+DATA constants<>+1992(SB)/8, $0xfff0000000000000
+DATA constants<>+2000(SB)/8, $0x4000000000000000
+DATA constants<>+2008(SB)/8, $0x4000000000000000
+DATA constants<>+2016(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2024(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2032(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2040(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2048(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2056(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2064(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2072(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2080(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2088(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2096(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2104(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2112(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2120(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2128(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2136(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2144(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2152(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2160(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2168(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2176(SB)/8, $0xc044000000000000
+DATA constants<>+2184(SB)/8, $0xc044000000000000
+DATA constants<>+2192(SB)/8, $0x4044000000000000
+DATA constants<>+2200(SB)/8, $0x4044000000000000
+DATA constants<>+2208(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2216(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2224(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2232(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2240(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2248(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2256(SB)/8, $0x0010000000000000
+DATA constants<>+2264(SB)/8, $0x0010000000000000
+DATA constants<>+2272(SB)/8, $0xc03c000000000000
+DATA constants<>+2280(SB)/8, $0xc03c000000000000
+DATA constants<>+2288(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2296(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2304(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2312(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2320(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2328(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2336(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2344(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2352(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2360(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2368(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2376(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2384(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2392(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2400(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2408(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2416(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2424(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2432(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2440(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2448(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+2456(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+2464(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+2472(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+2480(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+2488(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+2496(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+2504(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+2512(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+2520(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+2528(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+2536(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+2544(SB)/8, $0x3fb3333333333389
+DATA constants<>+2552(SB)/8, $0x3fb3333333333389
+DATA constants<>+2560(SB)/8, $0x3fc5555555555555
+DATA constants<>+2568(SB)/8, $0x3fc5555555555555
+DATA constants<>+2576(SB)/8, $0x1a70000000000000
+DATA constants<>+2584(SB)/8, $0x1a70000000000000
+DATA constants<>+2592(SB)/8, $0x6570000000000000
+DATA constants<>+2600(SB)/8, $0x6570000000000000
+DATA constants<>+2608(SB)/8, $0x3370000000000000
+DATA constants<>+2616(SB)/8, $0x3370000000000000
+DATA constants<>+2624(SB)/8, $0x4c70000000000000
+DATA constants<>+2632(SB)/8, $0x4c70000000000000
+DATA constants<>+2640(SB)/8, $0x4330000000000000
+DATA constants<>+2648(SB)/8, $0x4330000000000000
+DATA constants<>+2656(SB)/8, $0x3fd5555555555555
+DATA constants<>+2664(SB)/8, $0x3fd5555555555555
+DATA constants<>+2672(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+2680(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+2688(SB)/8, $0x4008000000000000
+DATA constants<>+2696(SB)/8, $0x4008000000000000
+DATA constants<>+2704(SB)/8, $0x23d0000000000000
+DATA constants<>+2712(SB)/8, $0x23d0000000000000
+DATA constants<>+2720(SB)/8, $0x5f30000000000000
+DATA constants<>+2728(SB)/8, $0x5f30000000000000
+DATA constants<>+2736(SB)/8, $0x3e30000000000000
+DATA constants<>+2744(SB)/8, $0x3e30000000000000
+DATA constants<>+2752(SB)/8, $0x7ff0000000000000
+DATA constants<>+2760(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $2768

@@ -12,7 +12,7 @@ var specialRows = []Op{
 	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("erfinv_slope(x)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5),
 		Kinks: []Kink{{"abs(x) > 1", "the inverse error function of a number beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
 	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * zmul(x, out)"), Says: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
-	{Name: "erfinv_slope", Args: "x", Hidden: true, Doc: "the derivative of erfinv", Grad: d("2 * (out * erfinv(x)) * out"), Kernel: unary(nil, erfinvSlopeOf), Try: at(-0.9, 0, 0.5)},
+	{Name: "erfinv_slope", Args: "x", Hidden: true, Doc: "the derivative of erfinv", Grad: d("2 * (out * erfinv(x)) * out"), Kernel: unary(&kernels.ErfinvSlope, kernels.ErfinvSlopeOf), Try: at(-0.9, 0, 0.5)},
 	{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: unary(&kernels.NormCdf, kernels.NormCdfOf), Try: at(-3, 0, 2)},
 	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-zmul(x, out)"), Says: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
 	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4),
@@ -56,7 +56,7 @@ var specialRows = []Op{
 		Grad: d("hazard(x) * (3 * hazard_gap(x) * hazard_gap_slope(x) - hazard_gap(x)^3 - hazard_curve(x))"), Kernel: unary(nil, kernels.HazardCurveOf), Try: at(-30, -2, 0, 3)},
 	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("ndtri_slope(x)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9),
 		Kinks: []Kink{{"x < 0 || x > 1", "a probability is between 0 and 1", false}, {"x == 0 || x == 1", "a vertical tangent", false}}},
-	{Name: "ndtri_slope", Args: "x", Hidden: true, Doc: "1 / normpdf(ndtri(x))", Grad: d("out * (out * ndtri(x))"), Kernel: unary(nil, ndtriSlopeOf), Try: at(0.1, 0.3, 0.9)},
+	{Name: "ndtri_slope", Args: "x", Hidden: true, Doc: "1 / normpdf(ndtri(x))", Grad: d("out * (out * ndtri(x))"), Kernel: unary(&kernels.NormQuantileSlope, kernels.NormQuantileSlopeOf), Try: at(0.1, 0.3, 0.9)},
 	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.35355339059327373 * ndtri_slope(x / 2)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5),
 		Kinks: []Kink{{"x < 0 || x > 2", "the complementary error function is between 0 and 2", false}, {"x == 0 || x == 2", "a vertical tangent", false}}},
 	{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: unary(&kernels.Erfcx, kernels.ErfcxOf), Try: at(-1, 0.5, 3)},
@@ -76,19 +76,6 @@ func hazardSlopeOf(x float64) float64 {
 		return 0
 	}
 	return -h * kernels.HazardGapOf(x)
-}
-
-// ndtriSlopeOf takes the density from the hazard normpdf(z)/normcdf(z), which is about |z|:
-// normpdf itself makes z^2 of a relative error of z.
-func ndtriSlopeOf(x float64) float64 {
-	z, p := kernels.NormQuantileOf(x), x
-	if x >= 0.5 {
-		z, p = -z, 1-x
-	}
-	if p == 0 {
-		return math.Inf(1)
-	}
-	return 1 / kernels.HazardOf(z) / p
 }
 
 // logRatioOf is log(x/y); x/y rounds, and may leave the range.
@@ -158,10 +145,6 @@ func timesLog(x, y, log float64) float64 {
 	}
 	return x * log
 }
-
-// erfinvSlopeOf is that of ndtri, whose argument is exact near ±1: exp(erfinv(x)^2) would multiply
-// the rounding of erfinv.
-func erfinvSlopeOf(x float64) float64 { return ndtriSlopeOf((1-math.Abs(x))/2) / (2 * math.Sqrt2) }
 
 func entrOf(x float64) float64 { return -xlogyOf(x, x) }
 

@@ -92,6 +92,8 @@ DOM = {
     "normpdf": [uni(-39, 39), uni(-3, 3), exps(-40, 2), uni(37, 38.6), uni(-0.1, 0.1)],
     "lognormcdf": [uni(-40, 9), uni(-8, 8), exps(-60, 2), exps(3, 500), near(-1.0, 0.0), uni(-1e4, -37)],
     "erfinv": [uni(-1, 1), uni(-0.55, 0.55), exps(-60, 0), exps(-1074, 0), near(0.5, -0.5), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
+    "erfinvslope": [uni(-1, 1), uni(-0.55, 0.55), near(0.5, -0.5), exps(-1074, 0), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
+    "normquantileslope": [uni(0, 1), exps(-1020, 0, False), near(0.5, 0.25, 0.75), lambda: 1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52))],
     "gamma": gammas + [uni(20, 171.6), uni(170, 171.62), exps(-1021, -60), uni(-184, -170)],
     "lgamma": gammas + [exps(0, 1014, False), near(*lgzeros), near(*lgzeros), lambda: near(*lgzeros)(), uni(-1e4, -20), exps(20, 40, False), lambda: -exps(5, 45, False)()],
     "digamma": gammas + [exps(0, 1014, False), near(*psizeros), near(*psizeros), exps(-1021, -60), uni(-1e4, -20), lambda: -exps(5, 45, False)()],
@@ -168,6 +170,7 @@ FUN = {
     "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi, "sinpi": m.sinpi, "cospi": m.cospi,
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
     "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfcinv": lambda x: inverse_erfc(x), "normquantile": lambda p: -m.sqrt(2) * inverse_erfc(2 * p), "gauss": lambda x: m.exp(-x * x), "normpdf": lambda x: m.exp(-x * x / 2) / m.sqrt(2 * m.pi), "erfinv": m.erfinv,
+    "erfinvslope": lambda x: m.sqrt(m.pi) / 2 * m.exp(inverse_erfc(1 - abs(x)) ** 2), "normquantileslope": lambda p: m.sqrt(2 * m.pi) * m.exp(inverse_erfc(2 * p) ** 2),
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
     "digamma": m.digamma, "atan2": m.atan2, "hypot": lambda x, y: m.sqrt(x * x + y * y), "polygamma": lambda n, x: m.polygamma(int(n), x),
 }
@@ -231,9 +234,9 @@ for name in FUN:
             a = PAIRS[name]() if name in PAIRS else (rnd.choice(DOM[name])(),)
             if not all(map(math.isfinite, a)) or 0 in a:
                 continue
-            if name in ("asin", "acos", "erfinv") and abs(a[0]) > (1 if name != "erfinv" else 0.99999999999999994):
+            if name in ("asin", "acos", "erfinv", "erfinvslope") and abs(a[0]) > (1 if name in ("asin", "acos") else 0.99999999999999994):
                 continue
-            if name == "erfcinv" and a[0] >= 2 or name == "normquantile" and (a[0] >= 1 or a[0] == 0.5):
+            if name == "erfcinv" and a[0] >= 2 or name.startswith("normquantile") and (a[0] >= 1 or a[0] == 0.5):
                 continue
             if name in ("gamma", "lgamma", "digamma", "polygamma") and a[-1] < 0 and a[-1] == math.floor(a[-1]):
                 continue

@@ -73,6 +73,15 @@ func logOf(x v) v {
 	return special(add(h, l), x)
 }
 
+// logTwinOf is logTwinOf of generic_log.go.
+func logTwinOf(x v) []v {
+	h, l := logPair(x, nil, nil, true)
+	sum := add(h, l)
+	l = sub(l, sub(sum, h))
+	y := special(sum, x)
+	return []v{y, set(load(c(0)), compare(sub(y, y), eq, c(0)), l)}
+}
+
 func log2Of(x v) v { return logBase(x, "log2", num["log2eHi"][0], num["log2eLo"][0], 1, 0) }
 func log10Of(x v) v {
 	return logBase(x, "log10", num["log10eHi"][0], num["log10eLo"][0], num["log10of2Hi"][0], num["log10of2Lo"][0])

@@ -74,6 +74,11 @@ func main() {
 			Cases: []func(x []v){func(x []v) { f.check(x[0]) }},
 		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
 	}
+	write(kit.Map{
+		Name: "logTwin", Doc: "\tfor i, x := range x[:len(y)] { y[i], rest[i] = logTwinOf(x) }",
+		Dst:   "y, rest",
+		Setup: func() { setup([]group{logs}, nil) },
+	}, 0.4, logTwinOf)
 	pow()
 	kit.Finish()
 }
