@@ -87,10 +87,10 @@ func columnAVX2(c *float64, a *float64, lda int, b *float64, m int, k int)
 // linesAVX2 is
 //
 //	// 0 < n <= 48, k > 0
-//	for j := range n { c[j] = 0; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
+//	for j := range n { if !add { c[j] = 0 }; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
 //
 //go:noescape
-func linesAVX2(c *float64, a *float64, b *float64, ldb int, n int, k int)
+func linesAVX2(c *float64, a *float64, b *float64, ldb int, n int, k int, add bool)
 
 // peakAVX2 is
 //

@@ -4230,23 +4230,27 @@ end:
 	VZEROUPPER
 	RET
 
-// func linesAVX2(c *float64, a *float64, b *float64, ldb int, n int, k int)
+// func linesAVX2(c *float64, a *float64, b *float64, ldb int, n int, k int, add bool)
 // Requires: AVX, FMA3
-TEXT ·linesAVX2(SB), NOSPLIT, $0-48
-	MOVQ    c+0(FP), AX
-	MOVQ    a+8(FP), CX
-	MOVQ    b+16(FP), DX
-	MOVQ    ldb+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    k+40(FP), DI
-	SHLQ    $0x03, BX
-	CMPQ    SI, $0x04
-	JGT     wider1
-	SUBQ    $0x00, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
+TEXT ·linesAVX2(SB), NOSPLIT, $0-49
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       ldb+24(FP), BX
+	MOVQ       n+32(FP), SI
+	MOVQ       k+40(FP), DI
+	SHLQ       $0x03, BX
+	MOVB       add+48(FP), R8
+	CMPQ       SI, $0x04
+	JGT        wider1
+	SUBQ       $0x00, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	CMPB       R8, $0x00
+	JEQ        row1
+	VMASKMOVPD (AX), Y0, Y1
 
 row1:
 	VBROADCASTSD (CX), Y2
@@ -4261,14 +4265,18 @@ row1:
 	RET
 
 wider1:
-	CMPQ    SI, $0x08
-	JGT     wider2
-	SUBQ    $0x04, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
+	CMPQ       SI, $0x08
+	JGT        wider2
+	SUBQ       $0x04, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	CMPB       R8, $0x00
+	JEQ        row2
+	VMOVUPD    (AX), Y1
+	VMASKMOVPD 32(AX), Y0, Y2
 
 row2:
 	VBROADCASTSD (CX), Y3
@@ -4285,15 +4293,20 @@ row2:
 	RET
 
 wider2:
-	CMPQ    SI, $0x0c
-	JGT     wider3
-	SUBQ    $0x08, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
+	CMPQ       SI, $0x0c
+	JGT        wider3
+	SUBQ       $0x08, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	CMPB       R8, $0x00
+	JEQ        row3
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMASKMOVPD 64(AX), Y0, Y3
 
 row3:
 	VBROADCASTSD (CX), Y4
@@ -4312,16 +4325,22 @@ row3:
 	RET
 
 wider3:
-	CMPQ    SI, $0x10
-	JGT     wider4
-	SUBQ    $0x0c, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
+	CMPQ       SI, $0x10
+	JGT        wider4
+	SUBQ       $0x0c, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	CMPB       R8, $0x00
+	JEQ        row4
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMASKMOVPD 96(AX), Y0, Y4
 
 row4:
 	VBROADCASTSD (CX), Y5
@@ -4342,17 +4361,24 @@ row4:
 	RET
 
 wider4:
-	CMPQ    SI, $0x14
-	JGT     wider5
-	SUBQ    $0x10, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
+	CMPQ       SI, $0x14
+	JGT        wider5
+	SUBQ       $0x10, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	CMPB       R8, $0x00
+	JEQ        row5
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMASKMOVPD 128(AX), Y0, Y5
 
 row5:
 	VBROADCASTSD (CX), Y6
@@ -4375,18 +4401,26 @@ row5:
 	RET
 
 wider5:
-	CMPQ    SI, $0x18
-	JGT     wider6
-	SUBQ    $0x14, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
+	CMPQ       SI, $0x18
+	JGT        wider6
+	SUBQ       $0x14, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	CMPB       R8, $0x00
+	JEQ        row6
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMASKMOVPD 160(AX), Y0, Y6
 
 row6:
 	VBROADCASTSD (CX), Y7
@@ -4411,19 +4445,28 @@ row6:
 	RET
 
 wider6:
-	CMPQ    SI, $0x1c
-	JGT     wider7
-	SUBQ    $0x18, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
+	CMPQ       SI, $0x1c
+	JGT        wider7
+	SUBQ       $0x18, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	CMPB       R8, $0x00
+	JEQ        row7
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMASKMOVPD 192(AX), Y0, Y7
 
 row7:
 	VBROADCASTSD (CX), Y8
@@ -4450,20 +4493,30 @@ row7:
 	RET
 
 wider7:
-	CMPQ    SI, $0x20
-	JGT     wider8
-	SUBQ    $0x1c, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
+	CMPQ       SI, $0x20
+	JGT        wider8
+	SUBQ       $0x1c, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	CMPB       R8, $0x00
+	JEQ        row8
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMASKMOVPD 224(AX), Y0, Y8
 
 row8:
 	VBROADCASTSD (CX), Y9
@@ -4492,21 +4545,32 @@ row8:
 	RET
 
 wider8:
-	CMPQ    SI, $0x24
-	JGT     wider9
-	SUBQ    $0x20, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
+	CMPQ       SI, $0x24
+	JGT        wider9
+	SUBQ       $0x20, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	CMPB       R8, $0x00
+	JEQ        row9
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMASKMOVPD 256(AX), Y0, Y9
 
 row9:
 	VBROADCASTSD (CX), Y10
@@ -4537,22 +4601,34 @@ row9:
 	RET
 
 wider9:
-	CMPQ    SI, $0x28
-	JGT     wider10
-	SUBQ    $0x24, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
+	CMPQ       SI, $0x28
+	JGT        wider10
+	SUBQ       $0x24, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	CMPB       R8, $0x00
+	JEQ        row10
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMASKMOVPD 288(AX), Y0, Y10
 
 row10:
 	VBROADCASTSD (CX), Y11
@@ -4585,23 +4661,36 @@ row10:
 	RET
 
 wider10:
-	CMPQ    SI, $0x2c
-	JGT     wider11
-	SUBQ    $0x28, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
+	CMPQ       SI, $0x2c
+	JGT        wider11
+	SUBQ       $0x28, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	CMPB       R8, $0x00
+	JEQ        row11
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMASKMOVPD 320(AX), Y0, Y11
 
 row11:
 	VBROADCASTSD (CX), Y12
@@ -4636,22 +4725,36 @@ row11:
 	RET
 
 wider11:
-	SUBQ    $0x2c, SI
-	LEAQ    tail<>+0(SB), R8
-	NEGQ    SI
-	VMOVUPD 32(R8)(SI*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
-	VXORPD  Y12, Y12, Y12
+	SUBQ       $0x2c, SI
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       SI
+	VMOVUPD    32(R9)(SI*8), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	VXORPD     Y12, Y12, Y12
+	CMPB       R8, $0x00
+	JEQ        row12
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMOVUPD    320(AX), Y11
+	VMASKMOVPD 352(AX), Y0, Y12
 
 row12:
 	VBROADCASTSD (CX), Y13

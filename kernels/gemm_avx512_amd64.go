@@ -85,10 +85,10 @@ func columnAVX512(c *float64, a *float64, lda int, b *float64, m int, k int)
 // linesAVX512 is
 //
 //	// 0 < n <= 96, k > 0
-//	for j := range n { c[j] = 0; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
+//	for j := range n { if !add { c[j] = 0 }; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }
 //
 //go:noescape
-func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int)
+func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int, add bool)
 
 // peakAVX512 is
 //

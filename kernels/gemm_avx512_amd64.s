@@ -7196,23 +7196,27 @@ end:
 	VZEROUPPER
 	RET
 
-// func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int)
+// func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int, add bool)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·linesAVX512(SB), NOSPLIT, $0-48
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   ldb+24(FP), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   k+40(FP), DI
-	SHLQ   $0x03, BX
-	CMPQ   SI, $0x08
-	JGT    wider1
-	SUBQ   $0x00, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
+TEXT ·linesAVX512(SB), NOSPLIT, $0-49
+	MOVQ      c+0(FP), AX
+	MOVQ      a+8(FP), CX
+	MOVQ      b+16(FP), DX
+	MOVQ      ldb+24(FP), BX
+	MOVQ      n+32(FP), SI
+	MOVQ      k+40(FP), DI
+	SHLQ      $0x03, BX
+	MOVB      add+48(FP), R8
+	CMPQ      SI, $0x08
+	JGT       wider1
+	SUBQ      $0x00, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	CMPB      R8, $0x00
+	JEQ       row1
+	VMOVUPD.Z (AX), K1, Z0
 
 row1:
 	VBROADCASTSD (CX), Z1
@@ -7227,14 +7231,18 @@ row1:
 	RET
 
 wider1:
-	CMPQ   SI, $0x10
-	JGT    wider2
-	SUBQ   $0x08, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
+	CMPQ      SI, $0x10
+	JGT       wider2
+	SUBQ      $0x08, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	CMPB      R8, $0x00
+	JEQ       row2
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
 
 row2:
 	VBROADCASTSD (CX), Z2
@@ -7251,15 +7259,20 @@ row2:
 	RET
 
 wider2:
-	CMPQ   SI, $0x18
-	JGT    wider3
-	SUBQ   $0x10, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
+	CMPQ      SI, $0x18
+	JGT       wider3
+	SUBQ      $0x10, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	CMPB      R8, $0x00
+	JEQ       row3
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD.Z 128(AX), K1, Z2
 
 row3:
 	VBROADCASTSD (CX), Z3
@@ -7278,16 +7291,22 @@ row3:
 	RET
 
 wider3:
-	CMPQ   SI, $0x20
-	JGT    wider4
-	SUBQ   $0x18, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
+	CMPQ      SI, $0x20
+	JGT       wider4
+	SUBQ      $0x18, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	CMPB      R8, $0x00
+	JEQ       row4
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD.Z 192(AX), K1, Z3
 
 row4:
 	VBROADCASTSD (CX), Z4
@@ -7308,17 +7327,24 @@ row4:
 	RET
 
 wider4:
-	CMPQ   SI, $0x28
-	JGT    wider5
-	SUBQ   $0x20, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
+	CMPQ      SI, $0x28
+	JGT       wider5
+	SUBQ      $0x20, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	CMPB      R8, $0x00
+	JEQ       row5
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD.Z 256(AX), K1, Z4
 
 row5:
 	VBROADCASTSD (CX), Z5
@@ -7341,18 +7367,26 @@ row5:
 	RET
 
 wider5:
-	CMPQ   SI, $0x30
-	JGT    wider6
-	SUBQ   $0x28, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
+	CMPQ      SI, $0x30
+	JGT       wider6
+	SUBQ      $0x28, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	CMPB      R8, $0x00
+	JEQ       row6
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD.Z 320(AX), K1, Z5
 
 row6:
 	VBROADCASTSD (CX), Z6
@@ -7377,19 +7411,28 @@ row6:
 	RET
 
 wider6:
-	CMPQ   SI, $0x38
-	JGT    wider7
-	SUBQ   $0x30, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
+	CMPQ      SI, $0x38
+	JGT       wider7
+	SUBQ      $0x30, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	CMPB      R8, $0x00
+	JEQ       row7
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD.Z 384(AX), K1, Z6
 
 row7:
 	VBROADCASTSD (CX), Z7
@@ -7416,20 +7459,30 @@ row7:
 	RET
 
 wider7:
-	CMPQ   SI, $0x40
-	JGT    wider8
-	SUBQ   $0x38, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
+	CMPQ      SI, $0x40
+	JGT       wider8
+	SUBQ      $0x38, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	CMPB      R8, $0x00
+	JEQ       row8
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD.Z 448(AX), K1, Z7
 
 row8:
 	VBROADCASTSD (CX), Z8
@@ -7458,21 +7511,32 @@ row8:
 	RET
 
 wider8:
-	CMPQ   SI, $0x48
-	JGT    wider9
-	SUBQ   $0x40, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
+	CMPQ      SI, $0x48
+	JGT       wider9
+	SUBQ      $0x40, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	VPXORQ    Z8, Z8, Z8
+	CMPB      R8, $0x00
+	JEQ       row9
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD.Z 512(AX), K1, Z8
 
 row9:
 	VBROADCASTSD (CX), Z9
@@ -7503,22 +7567,34 @@ row9:
 	RET
 
 wider9:
-	CMPQ   SI, $0x50
-	JGT    wider10
-	SUBQ   $0x48, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
+	CMPQ      SI, $0x50
+	JGT       wider10
+	SUBQ      $0x48, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	VPXORQ    Z8, Z8, Z8
+	VPXORQ    Z9, Z9, Z9
+	CMPB      R8, $0x00
+	JEQ       row10
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD.Z 576(AX), K1, Z9
 
 row10:
 	VBROADCASTSD (CX), Z10
@@ -7551,23 +7627,36 @@ row10:
 	RET
 
 wider10:
-	CMPQ   SI, $0x58
-	JGT    wider11
-	SUBQ   $0x50, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
+	CMPQ      SI, $0x58
+	JGT       wider11
+	SUBQ      $0x50, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	VPXORQ    Z8, Z8, Z8
+	VPXORQ    Z9, Z9, Z9
+	VPXORQ    Z10, Z10, Z10
+	CMPB      R8, $0x00
+	JEQ       row11
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD.Z 640(AX), K1, Z10
 
 row11:
 	VBROADCASTSD (CX), Z11
@@ -7602,22 +7691,36 @@ row11:
 	RET
 
 wider11:
-	SUBQ   $0x58, SI
-	MOVQ   $-1, R8
-	BZHIQ  SI, R8, R8
-	KMOVW  R8, K1
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
+	SUBQ      $0x58, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K1
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	VPXORQ    Z8, Z8, Z8
+	VPXORQ    Z9, Z9, Z9
+	VPXORQ    Z10, Z10, Z10
+	VPXORQ    Z11, Z11, Z11
+	CMPB      R8, $0x00
+	JEQ       row12
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD.Z 704(AX), K1, Z11
 
 row12:
 	VBROADCASTSD (CX), Z12

@@ -255,8 +255,8 @@ func runOverride(o override, d, x, y, z []float64) {
 		if some == 0 {
 			break
 		}
-		o.door.times(d[len(d)-some:], y, x, 0, len(y))
-		o.door.times(d[len(d)-some:], y, x[len(x)-some:], 0, len(y))
+		o.door.times(d[len(d)-some:], y, x, 0, 0, false)
+		o.door.times(d[len(d)-some:], y, x, len(x)-some, 0, true)
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
 	case *at[pairs]:

@@ -71,10 +71,10 @@ func outerRows(p *product[float64], from, to int) {
 }
 
 // A liner multiplies a row of numbers with a matrix of few columns, whose rows are read one after the
-// other, each once: times is Gemm with m = 1, of k terms, into c.
+// other, each once: times is Combine, or without add Gemm with m = 1, of as many columns as c has.
 type liner struct {
 	most  int // columns; 0: there is none
-	times func(c, a, b []float64, ldb, k int)
+	times func(c, a, b []float64, at, ldb int, add bool)
 }
 
 var timesLines liner
@@ -98,7 +98,7 @@ func rowColumns(p *product[float64], from, to int) {
 		parts := (n + timesLines.most - 1) / timesLines.most
 		some := ((n+parts-1)/parts + 7) &^ 7 // whole vectors
 		for ; from < to; from += some {
-			timesLines.times(p.c[from:min(from+some, to)], p.a, p.b[from:], p.bRow, p.k)
+			timesLines.times(p.c[from:min(from+some, to)], p.a[:p.k], p.b, from, p.bRow, false)
 		}
 		return
 	}
@@ -115,6 +115,20 @@ func rowColumns(p *product[float64], from, to int) {
 		for ; k < p.k; k++ {
 			Axpy(c, p.a[k], row(k))
 		}
+	}
+}
+
+// Combine adds to c rows of b times the numbers of a, one after the other: to c[j] a[p] times
+// b[at+p*ld+j], rounded once each. Rows may lie in descending order.
+func Combine(c, a, b []float64, at, ld int) {
+	if timesLines.most == 0 {
+		for p, x := range a {
+			Axpy(c, x, b[at+p*ld:][:len(c)])
+		}
+		return
+	}
+	for from := 0; from < len(c); from += timesLines.most {
+		timesLines.times(c[from:min(from+timesLines.most, len(c))], a, b, at+from, ld, true)
 	}
 }
 

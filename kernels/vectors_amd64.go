@@ -16,13 +16,15 @@ func columnOf(kernel func(c, a *float64, lda int, b *float64, m, k int)) columna
 }
 
 // linesOf is a liner by machine code, of twelve vectors of so many numbers.
-func linesOf(lanes int, kernel func(c, a, b *float64, ldb, n, k int)) liner {
-	return liner{12 * lanes, func(c, a, b []float64, ldb, k int) {
-		if len(c) == 0 || k <= 0 {
-			clear(c)
+func linesOf(lanes int, kernel func(c, a, b *float64, ldb, n, k int, add bool)) liner {
+	return liner{12 * lanes, func(c, a, b []float64, at, ldb int, add bool) {
+		if len(c) == 0 || len(a) == 0 {
+			if !add {
+				clear(c)
+			}
 			return
 		}
-		_, _ = a[k-1], b[(k-1)*ldb+len(c)-1]
-		kernel(&c[0], &a[0], &b[0], ldb, len(c), k)
+		_, _ = b[at:][:len(c)], b[at+(len(a)-1)*ldb:][:len(c)]
+		kernel(&c[0], &a[0], &b[at], ldb, len(c), len(a), add)
 	}}
 }

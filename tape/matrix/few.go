@@ -5,14 +5,17 @@ import "math"
 // Systems of few rows are worked on by plain loops over single numbers: a call for a vector of
 // them costs more than what it does.
 
-// fewRows is the size up to which they are.
-const fewRows = 8
+// fewRows is the size up to which they are, and fewUnknowns for one right side.
+const (
+	fewRows     = 8
+	fewUnknowns = 16
+)
 
 // fewInverse is the size up to which an inverse is so many systems.
 const fewInverse = 4
 
 // A few is as many numbers as they have.
-type few [fewRows]float64
+type few [fewUnknowns]float64
 
 // few computes the factors as exact does, bit for bit.
 func (f *luFactors) few() {
@@ -66,7 +69,7 @@ func residual(s float64, a, b []float64) float64 {
 
 // A fewSystem is one of few rows, with its factors.
 type fewSystem struct {
-	rows  [fewRows]few // of op(a)
+	rows  [fewUnknowns]few // of op(a)
 	lu    []float64
 	perm  []int
 	n     int
@@ -82,7 +85,7 @@ func (s *fewSystem) set(a, lu Dense, perm []int, trans bool) {
 			continue
 		}
 		for j, v := range a.Row(i) {
-			s.rows[j&(fewRows-1)][i] = v
+			s.rows[j&(fewUnknowns-1)][i] = v
 		}
 	}
 }
@@ -115,12 +118,12 @@ func (s *fewSystem) solve(b []float64) {
 		s.substitute(&x, 1, n, true, false)
 		s.substitute(&x, 1, n, false, true)
 		for i, p := range s.perm {
-			b[p] = x[i&(fewRows-1)]
+			b[p] = x[i&(fewUnknowns-1)]
 		}
 		return
 	}
 	for i, p := range s.perm {
-		x[i&(fewRows-1)] = b[p]
+		x[i&(fewUnknowns-1)] = b[p]
 	}
 	s.substitute(&x, n, 1, true, true)
 	s.substitute(&x, n, 1, false, false)
@@ -139,14 +142,14 @@ func (s *fewSystem) substitute(x *few, down, right int, forward, unit bool) {
 			i = n - 1 - k
 			from, to = 0, i
 		}
-		v := x[i&(fewRows-1)]
+		v := x[i&(fewUnknowns-1)]
 		if !unit {
 			v /= lu[i*(n+1)]
-			x[i&(fewRows-1)] = v
+			x[i&(fewUnknowns-1)] = v
 		}
 		at := i*right + from*down
 		for j := from; j < to; j++ {
-			x[j&(fewRows-1)] -= float64(v * lu[at])
+			x[j&(fewUnknowns-1)] -= float64(v * lu[at])
 			at += down
 		}
 	}

@@ -95,7 +95,7 @@ func (h *Solver) triSolve(l triangle, b part) {
 		triSolveSmall(l, b)
 		return
 	case n <= leastHalved:
-		h.triSolveRows(l, b)
+		triSolveRows(l, b)
 		return
 	}
 	p := halfOf(n)
@@ -116,17 +116,28 @@ func (h *Solver) triSolve(l triangle, b part) {
 	}
 }
 
-// triSolveRows solves row by row: what is known times a row of l is one product.
-func (h *Solver) triSolveRows(l triangle, b part) {
+// triSolveRows solves few rows one by one: a row of l times what is known is taken out, the oldest first,
+// as narrowFew does it.
+func triSolveRows(l triangle, b part) {
 	n := l.m
+	var factors [leastHalved]float64
 	for s := range n {
 		i, from, to := step(s, n, l.forward())
-		if k := to - from; k > 0 {
-			a := l.at(i, from, 1, k)
+		known := factors[:to-from]
+		first, down := from, 1
+		if !l.forward() {
+			first, down = to-1, -1
+		}
+		for k := range known {
+			j := first + k*down
 			if l.trans {
-				a = l.at(from, i, k, 1)
+				known[k] = -l.d[j*l.ld+i]
+			} else {
+				known[k] = -l.d[i*l.ld+j]
 			}
-			h.minus(b.at(i, 0, 1, b.n), a, l.trans, b.at(from, 0, k, b.n))
+		}
+		if len(known) > 0 {
+			kernels.Combine(b.row(i), known, b.d, first*b.ld, down*b.ld)
 		}
 		if !l.unit {
 			divide(b.row(i), l.d[i*l.ld+i])
@@ -186,42 +197,73 @@ func (h *Solver) narrowPart(columns, x Dense, lo, hi int, forward, unit bool) {
 	h.narrowPart(columns, x, left, end, forward, unit)
 }
 
-// narrowFew is narrowPart of few unknowns, of four right sides at a time: a chain waits for itself.
+// narrowFew is narrowPart of few unknowns, of four right sides at a time: a chain waits for itself. It
+// begins with what has been known longest, and so waits for its end alone.
 func narrowFew(columns, x Dense, lo, hi int, forward, unit bool) {
+	if x.M == 1 {
+		narrowOne(columns, x.Data, lo, hi, forward, unit)
+		return
+	}
 	const sides = 4
 	m := hi - lo
-	var l [leastHalved][leastHalved]float64 // -op(l)
+	var l [leastHalved][leastHalved]float64 // -op(l), unknowns as they are found
 	for k := range m {
 		for i, v := range columns.Row(lo + k)[lo:hi] {
-			l[i&(leastHalved-1)][k&(leastHalved-1)] = -v
+			if forward {
+				l[i&(leastHalved-1)][k&(leastHalved-1)] = -v
+			} else {
+				l[(m-1-i)&(leastHalved-1)][(m-1-k)&(leastHalved-1)] = -v
+			}
 		}
+	}
+	first, down := lo, 1
+	if !forward {
+		first, down = hi-1, -1
 	}
 	for r := 0; r < x.M; r += sides {
 		var y [leastHalved][sides]float64
 		n := min(sides, x.M-r)
 		for c := range n {
-			for i, v := range x.Row(r + c)[lo:hi] {
-				y[i&(leastHalved-1)][c&(sides-1)] = v
+			for i, row := 0, x.Row(r+c); i < m; i++ {
+				y[i&(leastHalved-1)][c&(sides-1)] = row[first+i*down]
 			}
 		}
-		for s := range m {
-			i, from, to := step(s, m, forward)
-			row, v := &l[i], &y[i]
+		for i := range m {
+			row, v := &l[i&(leastHalved-1)], &y[i&(leastHalved-1)]
 			a, b, c, d := v[0], v[1], v[2], v[3]
-			for k := from; k < to; k++ {
-				f, o := row[k], &y[k]
+			for k := range i {
+				f, o := row[k&(leastHalved-1)], &y[k&(leastHalved-1)]
 				a, b, c, d = math.FMA(f, o[0], a), math.FMA(f, o[1], b), math.FMA(f, o[2], c), math.FMA(f, o[3], d)
 			}
 			if !unit {
-				by := -row[i]
+				by := -row[i&(leastHalved-1)]
 				a, b, c, d = a/by, b/by, c/by, d/by
 			}
 			*v = [sides]float64{a, b, c, d}
 		}
 		for c := range n {
-			for i := range m {
-				x.Row(r + c)[lo+i] = y[i][c]
+			for i, row := 0, x.Row(r+c); i < m; i++ {
+				row[first+i*down] = y[i&(leastHalved-1)][c&(sides-1)]
 			}
+		}
+	}
+}
+
+// narrowOne is narrowFew of one right side: what is found is taken out of all that are left, none of which
+// waits for another.
+func narrowOne(columns Dense, x []float64, lo, hi int, forward, unit bool) {
+	for s := range hi - lo {
+		k, from, to := lo+s, lo+s+1, hi
+		if !forward {
+			k, from, to = hi-1-s, lo, hi-1-s
+		}
+		column := columns.Row(k)
+		if !unit {
+			x[k] /= column[k]
+		}
+		v, left := -x[k], x[from:to]
+		for i, f := range column[from:to] {
+			left[i] = math.FMA(f, v, left[i])
 		}
 	}
 }
@@ -257,7 +299,7 @@ func triSolveSmall(l triangle, b part) {
 func (h *Solver) triInverse(l triangle, b part) {
 	n := l.m
 	if n <= 16 {
-		h.triSolveRows(l, b)
+		triSolveRows(l, b)
 		return
 	}
 	p := (n/2 + 15) / 16 * 16

@@ -12,17 +12,19 @@ import (
 // lineVectors are the sums that lines keeps in registers: enough to hide how long an addition takes.
 const lineVectors = 12
 
-// lines writes the product of one row with a matrix, row-major, of few columns: its rows are read one
-// after the other, each once.
+// lines writes the product of one row with a matrix, row-major, of few columns, into C or added to it:
+// its rows are read one after the other, each once, and may lie in descending order.
 func lines() {
 	name := "lines" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(c, a, b *float64, ldb, n, k int)")
+	TEXT(name, NOSPLIT, "func(c, a, b *float64, ldb, n, k int, add bool)")
 	kit.Equals(name, fmt.Sprintf(`	// 0 < n <= %d, k > 0
-	for j := range n { c[j] = 0; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }`, lineVectors*lanes))
+	for j := range n { if !add { c[j] = 0 }; for p := range k { c[j] = math.FMA(a[p], b[p*ldb+j], c[j]) } }`, lineVectors*lanes))
 	Pragma("noescape")
 
 	c, a, b, ldb, n, k := param("c"), param("a"), param("b"), param("ldb"), param("n"), param("k")
 	SHLQ(Imm(3), ldb)
+	add := GP8()
+	Load(Param("add"), add)
 	for vectors := 1; vectors <= lineVectors; vectors++ {
 		label := func(s string) string { return fmt.Sprintf("%s%d", s, vectors) }
 		if vectors < lineVectors {
@@ -37,6 +39,15 @@ func lines() {
 		for range vectors {
 			sums = append(sums, kit.New())
 			kit.Zero(sums[len(sums)-1])
+		}
+		CMPB(add, Imm(0))
+		JEQ(LabelRef(label("row")))
+		for j, s := range sums {
+			if j < vectors-1 {
+				VMOVUPD(column8(c, j), s)
+			} else {
+				kit.LoadMasked(column8(c, j), mask, s)
+			}
 		}
 		Label(label("row"))
 		x := kit.New()
