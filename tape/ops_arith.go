@@ -161,7 +161,7 @@ var arithRows = []Op{
 	{Name: "floor_divide", Args: "x, y", Doc: "floor(x / y), as x // y", Stops: "floor_divide is not differentiable",
 		Kernel: binary(&kernels.FloorDiv, kernels.FloorDivOf), Gives: givesSame, Try: at2(7, 2, -7, 2)},
 	{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
-		Grad: d("where(isnan(out), nan, 1)", "where(isnan(out), nan, -floor_divide(x, y))"), Says: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
+		Grad: d("where(isnan(out), out, 1)", "where(isnan(out), out, -floor_divide(x, y))"), Says: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
 		Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
 		Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
 	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "d = y * sign_of(y); where(x < 0, -mod(-x, d), mod(x, d))"},
@@ -217,7 +217,7 @@ var arithRows = []Op{
 		}
 		return c.written()
 	}, Body: "where(isnan(x), nan, where(x == inf, posinf, where(x == -inf, neginf, x)))"},
-	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), nan, 1)"), Says: d("1"), Kernel: unary(&fracDoor, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
+	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), out, 1)"), Says: d("1"), Kernel: unary(&fracDoor, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
 		Kinks: []Kink{{"out == 0 && x != 0", "a jump: the derivative is taken from inside", true}}},
 	{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
 	{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: unary(&kernels.Floor, kernels.FloorOf), Gives: givesSame, Try: at(-1.5, 2.5)},

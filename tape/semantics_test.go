@@ -560,6 +560,13 @@ var asking = []struct {
 	{"batch_jacobian", "x^2", "[[[2, 0], [0, 4]]]", xs("x=[[1, 2]]"), nil},
 	{"hessian", "x[0]^2*x[1]", "{x: [[4, 2], [2, 0]]}", xs("x=[1, 2]"), nil},
 	{"hessian", "x*y^2", "{x: {x: 0, y: 8}, y: {x: 8, y: 6}}", xs("x=3", "y=4"), nil},
+	{"hessian", "xlogy(x, y)", "{x: {x: 0, y: nan}, y: {x: nan, y: nan}}", xs("x=1", "y=-2"), nil}, // outside of the domain nan, of any order
+	{"hessian", "xlogy(x, y)", "{x: {x: 0, y: nan}, y: {x: nan, y: 0}}", xs("x=0", "y=-2"), nil},   // 0 along y, but nowhere beside it
+	{"hessian", "xlog1py(x, y)", "{x: {x: 0, y: nan}, y: {x: nan, y: nan}}", xs("x=1", "y=-2"), nil},
+	{"hessian", "xlog1py(x, y)", "{x: {x: 0, y: nan}, y: {x: nan, y: 0}}", xs("x=0", "y=-2"), nil},
+	{"hessian", "mod(x, y)", "{x: {x: nan, y: nan}, y: {x: nan, y: nan}}", xs("x=1", "y=0"), nil},
+	{"hessian", "fmod(x, y)", "{x: {x: nan, y: nan}, y: {x: nan, y: nan}}", xs("x=1", "y=0"), nil},
+	{"hessian", "frac(x)", "{x: nan}", xs("x=inf"), nil},
 	{"hessian", "sum(x^3)", "[6, 12]", xs("x=[1, 2]"), func(q *Question) { q.Diagonal = true }},
 	{"hessian", "3*x", "{x: 0}", xs("x=3"), nil}, // linear: 0, not none
 	{"hessian", "x^2 + 3*z", "{x: {x: 2, y: none, z: 0}, y: none, z: {x: 0, y: none, z: 0}}", xs("x=3", "y=4", "z=5"), nil},
