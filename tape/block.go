@@ -96,6 +96,19 @@ func (t *Tape) assemble(x Ref, ps []piece) Ref {
 	if sum := t.addPieces(x, ps); sum != None {
 		return sum
 	}
+	return t.assembleAs(x, ps, t.ins[x].dtype)
+}
+
+// assembleSum is assemble of what more is added to: of float32 it is float64, which is rounded in the
+// end.
+func (t *Tape) assembleSum(x Ref, ps []piece) Ref {
+	if t.ins[x].dtype == tensor.Float32 {
+		return t.assembleAs(x, ps, tensor.Float64)
+	}
+	return t.assemble(x, ps)
+}
+
+func (t *Tape) assembleAs(x Ref, ps []piece, d tensor.DType) Ref {
 	const most = 1 << 15
 	sum := None
 	for len(ps) > 0 {
@@ -106,7 +119,7 @@ func (t *Tape) assemble(x Ref, ps []piece) Ref {
 			args[i], at[i] = p.ct, p.off
 		}
 		ps = ps[k:]
-		r := t.add(opAssemble, t.ins[x].shape, t.ins[x].dtype, t.newAttr(Attr{Ints: at}), args...)
+		r := t.add(opAssemble, t.ins[x].shape, d, t.newAttr(Attr{Ints: at}), args...)
 		if sum != None {
 			r = t.Apply(opAdd, sum, r)
 		}

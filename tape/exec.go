@@ -168,6 +168,19 @@ func (x *execution) run() {
 	}
 }
 
+// anew runs the plan once more for other values of what it was given. Results are written over where
+// they are; but not what is there as float32, too.
+func (x *execution) anew() {
+	if x.mem32 != nil {
+		for _, r := range x.p.outs {
+			if r = x.p.same[r]; x.p.slot[r] >= 0 && x.p.home[r] >= 0 {
+				x.free(x.p.slot[r])
+			}
+		}
+	}
+	x.run()
+}
+
 // alloc gives memory for n numbers, unspecified.
 func (x *execution) alloc(n int) []float64 { return x.pool.take(n, &arena64) }
 

@@ -57,9 +57,9 @@ type loop struct {
 	course func() *course // what its steps decide, once more
 }
 
-// A loopSum is an array that a loop adds to: zeros, or from an argument.
+// A loopSum is an array that a loop adds to: zeros, or from an argument. It is float64, also of
+// float32, where assemble rounds it.
 type loopSum struct {
-	dtype tensor.DType
 	shape tensor.Shape
 	from  bool
 }
@@ -88,12 +88,13 @@ var loopRows = []Op{
 	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLoad},
 }
 
-// loop records a loop instruction. From then on the loop is its own: who wants one that
+// loop records a loop instruction. Its value is float64: its parts have the dtypes of what they are
+// of, and are numbers of these already. From then on the loop is its own: who wants one that
 // differs copies it, and records the copy.
 func (t *Tape) loop(l *loop, args []Ref) Ref {
 	l.codes = &loopCodes{}
 	l.laid()
-	return t.add(opLoop, t.shapeID(tensor.Shape{l.outAt(len(l.outs))}), t.DType, t.newAttr(Attr{Loop: l}), args...)
+	return t.add(opLoop, t.shapeID(tensor.Shape{l.outAt(len(l.outs))}), tensor.Float64, t.newAttr(Attr{Loop: l}), args...)
 }
 
 // laid finds where the parts of the loop's value begin.

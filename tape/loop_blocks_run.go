@@ -111,7 +111,7 @@ func (x *plannedRun) enterBlock(i *int) (end int) {
 	*i = first
 	if x.ahead != nil {
 		x.enterRows(x.ahead)
-		x.ahead.run()
+		x.ahead.anew()
 	}
 	return end
 }
@@ -210,7 +210,7 @@ func (x *plannedRun) leaveBlock(out []float64, sums [][]float64) {
 				e.put(r, x.ahead.data(b.ahead.same[r]))
 			}
 		}
-		e.run()
+		e.anew()
 	}
 	for _, k := range b.outs {
 		size := body.size(l.outs[k])

@@ -48,7 +48,7 @@ func (v *sweep) loop(r Ref) {
 				b.starts[i] = t.full(bar, a)
 			}
 		} else if old := v.pieces[a]; old != nil {
-			b.starts[i] = t.assemble(a, old)
+			b.starts[i] = t.assembleSum(a, old)
 		}
 	}
 	b.record()
@@ -149,7 +149,7 @@ func (x *loopBack) seed() {
 		if !ok {
 			continue
 		}
-		array := x.slot(s.dtype, s.shape)
+		array := x.slot(tensor.Float64, s.shape)
 		x.seedSlots, x.seeds = append(x.seedSlots, array), append(x.seeds, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
@@ -260,7 +260,7 @@ func (x *loopBack) putOut() {
 		if found {
 			arg := k + m + i
 			x.totals = append(x.totals, backPart{arg, len(b.sums)})
-			b.sums = append(b.sums, loopSum{dtype: t.DTypeOf(x.args[arg]), shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
+			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
 		}
 	}
 }
@@ -378,7 +378,7 @@ func (x *loopBack) finish() {
 		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), b.body.DTypeOf(b.next[p.part]), b.body.Shape(b.next[p.part]))
 	}
 	for _, p := range x.totals {
-		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), b.sums[p.part].dtype, b.sums[p.part].shape)
+		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), tensor.Float64, b.sums[p.part].shape)
 	}
 	for _, p := range x.rows {
 		x.bars[p.arg] = t.loopPart(g, b.outAt(p.part), b.body.DTypeOf(b.outs[p.part]), b.column(b.outs[p.part]))

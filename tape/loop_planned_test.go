@@ -108,6 +108,7 @@ func TestLargeLoops(t *testing.T) {
 			t.Errorf("%q is not rolled", text)
 		}
 		compareLoops(t, text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, text) })
+		compareSingle(t, text)
 	}
 }
 

@@ -162,6 +162,21 @@ func compareRows(t *testing.T, rows []loopRow) {
 			t.Errorf("%q: rolled is %v", r.text, rolled)
 		}
 		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
+		compareSingle(t, r.text)
+	}
+}
+
+// compareSingle is compareLoops of float32, among numbers of float64 and with float32 alone. Its gradients are to
+// rounding: cotangents of slices that steps take of an outer tensor are added up in each step, and those of
+// unrolled steps all at once, in float64.
+func compareSingle(t *testing.T, text string) {
+	t.Helper()
+	for _, d := range []tensor.DType{tensor.Float64, tensor.Float32} {
+		compareLoopsTo(t, 1e-6, text, []string{"eval", "grad"}, func(op string) *Question {
+			q := singles32(loopQuestion(t, op, text))
+			q.DType = d
+			return q
+		})
 	}
 }
 

@@ -30,7 +30,7 @@ var constructorRows = []Op{
 				out.Data[i*m+j] = 1
 			}
 		}
-		return c.t.Tensor(out)
+		return c.t.ownTensor(out)
 	}},
 	{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
 		a, b, s := 0.0, c.num(0), c.num(2)
