@@ -464,6 +464,9 @@ func (lo *lowering) list(e *expr.List) value {
 			out.DType = promote(out.DType, lo.t.DTypeOf(r))
 			out.Data = append(out.Data, lo.t.data(r)...)
 		}
+		if out.DType == tensor.Float32 { // single numbers keep their digits
+			kernelsFloat32(out.Data, out.Data)
+		}
 		return lo.t.Tensor(out)
 	}
 	return lo.t.stack(refs, 0)
