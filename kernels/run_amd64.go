@@ -42,7 +42,7 @@ var (
 )
 
 func findEntries() {
-	entries = map[unsafe.Pointer]entry{}
+	entries = make(map[unsafe.Pointer]entry, 400)
 	for _, l := range []struct {
 		kernels []any
 		first   func() *uintptr
