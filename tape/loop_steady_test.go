@@ -24,18 +24,19 @@ var narrowLoops = []string{
 	narrow + "h = b\nfor i in range(80) { h = tanh(h @ a); h = h/norm(h) + 0.1*max(h) }\nsum(h*b)",
 	narrow + "c, ys = scan((c, u) -> (tanh(c @ a + u), (c, sum(c*u))), b, r)\nsum(c) + sum(ys[0]^2) + sum(ys[1])",
 	narrow + "h = b\nfor i in range(70) { h = tanh(h @ a + r[i]); h = h*1 }\nsum(h)",
-	narrow + "h = ravel(ones(40, 1)*b)\nfor i in range(70) { h = tanh(reshape(reshape(h, (40, 13)) @ a, (520,)) + 0.1*h[0]) }\nsum(h)",                    // more than a tile
-	narrow + "h = b\nfor i in range(80) { h = tanh(h @ a)*v[i] + 0.01*b*i }\nsum(h)",                                                                      // numbers that vary
-	narrow + "h = b\ns = x\nn = 0\nfor i in range(80) { h = h*s + 0.1*b; s = sin(s)*cos(v[i]) + where(i > 40, 0.3, sum(h)*0.01); n = n + 1 }\nsum(h)*s*n", // and that wait
-	narrow + "h = b\ns = x\nfor i in range(80) { h = tanh(h @ a)*s; s = sin(s + where(i == 40, 1e9, 0)) }\ns + sum(h)",                                    // a number that Go does
-	narrow + "h = b\nfor i in range(80) { h = concat([h[1:], h[:1]])*0.9 + 0.1*concat([h[:1], h[1:12]*x, h[12:]]) }\nsum(h*b)",                            // pieces
-	narrow + "h = b\nfor i in range(80) { h = h[::-1]*0.9 + 0.1*concat([h[::2], h[1::2]])*x + 0.01*roll(h, 3) }\nsum(h*b)",                                // numbers for themselves
-	narrow + "h = a\nfor i in range(80) { h = tanh(h*a[0] + 0.1*h.T + h[:, :1]*x + concat([h[5:], h[:5]])*0.1 + h[3]*v[i]) }\nsum(h*a)",                   // rows and columns that are spread out
-	narrow + "h = a\nfor i in range(80) { h = tanh(h @ a) + 0.01*sum(h, axis=0) - 0.01*sum(h, axis=1, keepdims=true) + 0.1*max(h, axis=1) }\nsum(h*a)",    // sums of columns and of rows
-	narrow + "h = b\nfor i in range(80) { h = softmax(h*4)*x + 0.1*min(h) + 0.01*logsumexp(h) + 0.1*relu(h - max(h)) }\nsum(h*b)",                         // extremes, at times 0
-	narrow + "h = b\nq = b > 0\nfor i in range(80) { q = concat([q[3:], q[:3]]); h = where(q, h*0.9, sin(h)*x) + any(q)*0.01 }\nsum(h*b)",                 // conditions that move
-	narrow + "h = concat([v, w, v, w, v*w])*x\nfor i in range(70) { h = sin(h + where(i == 40, 1e9, 0))*v[i] + 0.01*sum(h) + 0.1*roll(h, 100) }\nsum(h)",  // some tiles
-	narrow + "h = v*reshape(w[:13], (13, 1))\nfor i in range(70) { h = 0.9*h + sin(h*h[:, :1])*h[3]*v[i] + 0.01*h[:, 3:4] }\nsum(h)",                      // more than are calls, with rows and columns
+	narrow + "h = ravel(ones(40, 1)*b)\nfor i in range(70) { h = tanh(reshape(reshape(h, (40, 13)) @ a, (520,)) + 0.1*h[0]) }\nsum(h)",                                           // more than a tile
+	narrow + "h = b\nfor i in range(80) { h = tanh(h @ a)*v[i] + 0.01*b*i }\nsum(h)",                                                                                             // numbers that vary
+	narrow + "h = b\ns = x\nn = 0\nfor i in range(80) { h = h*s + 0.1*b; s = sin(s)*cos(v[i]) + where(i > 40, 0.3, sum(h)*0.01); n = n + 1 }\nsum(h)*s*n",                        // and that wait
+	narrow + "h = b\ns = x\nfor i in range(80) { h = tanh(h @ a)*s; s = sin(s + where(i == 40, 1e9, 0)) }\ns + sum(h)",                                                           // a number that Go does
+	narrow + "h = b\nfor i in range(80) { h = concat([h[1:], h[:1]])*0.9 + 0.1*concat([h[:1], h[1:12]*x, h[12:]]) }\nsum(h*b)",                                                   // pieces
+	narrow + "h = b\nfor i in range(80) { h = h[::-1]*0.9 + 0.1*concat([h[::2], h[1::2]])*x + 0.01*roll(h, 3) }\nsum(h*b)",                                                       // numbers for themselves
+	narrow + "h = a\nfor i in range(80) { h = tanh(h*a[0] + 0.1*h.T + h[:, :1]*x + concat([h[5:], h[:5]])*0.1 + h[3]*v[i]) }\nsum(h*a)",                                          // rows and columns that are spread out
+	narrow + "h = a\nfor i in range(80) { h = tanh(h @ a) + 0.01*sum(h, axis=0) - 0.01*sum(h, axis=1, keepdims=true) + 0.1*max(h, axis=1) }\nsum(h*a)",                           // sums of columns and of rows
+	narrow + "h = b\nfor i in range(80) { h = softmax(h*4)*x + 0.1*min(h) + 0.01*logsumexp(h) + 0.1*relu(h - max(h)) }\nsum(h*b)",                                                // extremes, at times 0
+	narrow + "h = a\nfor i in range(80) { h = softmax(h*4 + v[i]) + 0.1*logsumexp(h @ a, axis=0) + 0.01*logsumexp(where(h > 0.5, -1/0.0, h), axis=1, keepdims=true) }\nsum(h*a)", // of rows together
+	narrow + "h = b\nq = b > 0\nfor i in range(80) { q = concat([q[3:], q[:3]]); h = where(q, h*0.9, sin(h)*x) + any(q)*0.01 }\nsum(h*b)",                                        // conditions that move
+	narrow + "h = concat([v, w, v, w, v*w])*x\nfor i in range(70) { h = sin(h + where(i == 40, 1e9, 0))*v[i] + 0.01*sum(h) + 0.1*roll(h, 100) }\nsum(h)",                         // some tiles
+	narrow + "h = v*reshape(w[:13], (13, 1))\nfor i in range(70) { h = 0.9*h + sin(h*h[:, :1])*h[3]*v[i] + 0.01*h[:, 3:4] }\nsum(h)",                                             // more than are calls, with rows and columns
 }
 
 // beginSteps begins a run of steady steps over zeros.
@@ -85,6 +86,7 @@ func TestStaysOutside(t *testing.T) {
 		{"g = concat([h @ a, c @ a, h @ a + r[i]]); c = sigmoid(g[:13])*c + g[13:26]; h = sigmoid(g[26:])*tanh(c)", 0, 0},
 		{"h = h/norm(h) + b*x", 1, 0},
 		{"h = softmax(h)*x", 1, 0},
+		{"h = b + sum(softmax(stack([h, c, b]))*r[:3], axis=0)", 1, 0}, // of three rows
 		{"h = cumsum(h)*x*0.1", 1, 1},
 	} {
 		loops := loopsOf(t, "grad", narrow+state+"for i in range(80) { "+r.step+" }\nsum(h*c)")
