@@ -36,7 +36,11 @@ func (v *sweep) loop(r Ref) {
 		b.bars[i], b.starts[i] = None, None
 		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(x piece) bool { return l.linked(x.off, i) })
 		b.needed = append(b.needed, needed)
-		if !needed || i < k || i >= k+m+p || slices.Contains(args[:i], a) || slices.Contains(args[i+1:], a) {
+		others := args[:k+m] // what is added to the cotangent of a, too; that of elements is added up by itself
+		if i >= k+m {
+			others = args[k+m : k+m+p]
+		}
+		if !needed || i < k || i >= k+m+p || slices.Contains(args[k+m+p:], a) || slices.Contains(others[1+slices.Index(others, a):], a) {
 			continue
 		}
 		if t.minus(batch, t.union(v.outer, t.ins[a].batch)) != 0 {

@@ -201,6 +201,8 @@ type loopRow struct {
 
 // loops are programs with loops that are one instruction, and some that are not.
 var loops = []loopRow{
+	{text: "s = x\nfor i in range(100) { s = 0.7*s + 0.2*sum(tanh(u)) + 0.01*u[i % 7] }\ns*sum(u)"}, // of u and of its elements
+	{text: "p = u\nfor i in range(100) { p = 0.7*p + 0.2*tanh(p*u) + 0.01*u[i % 7] }\nsum(p*u)"},
 	{text: "s = x\nfor i in range(100) { s = s + y*s }\ns"},
 	{text: "s = 0\nfor i in range(99) { s = s + 100*(v[i + 1] - v[i]^2)^2 + (1 - v[i])^2 }\ns"},
 	{text: "a = x\nb = y\nfor i in range(90) { c = a*b + sin(a); d = exp(-a*a) - b/3; a = a + 0.01*(c*d - tanh(b)); b = b + 0.01*(cos(c) + d*d - a*c) }\na + b*c"},
