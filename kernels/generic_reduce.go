@@ -22,8 +22,11 @@ func Sum(x []float64) float64 {
 	return s + sumBlock(x)
 }
 
-// SumRows is the Sum of every n elements of x, of a few of them without a call for each.
-func SumRows(dst, x []float64, n int) {
+// SumRows is the Sum of every n elements of x.
+func SumRows(dst, x []float64, n int) { sumRows(dst, x, n) }
+
+// sumRows is SumRows, of a few elements without a call for each row.
+var sumRows = func(dst, x []float64, n int) {
 	switch n {
 	case 2:
 		for i := range dst {
@@ -41,18 +44,13 @@ func SumRows(dst, x []float64, n int) {
 			dst[i] = (r[0] + r[2]) + (r[1] + r[3]) + 0
 		}
 	default:
-		sumRows(dst, x, n)
-	}
-}
-
-// sumRows is SumRows of rows of any length.
-var sumRows = func(dst, x []float64, n int) {
-	if 1 < n && n <= len(Lanes{}) && len(dst) >= leastColumns {
-		sumTurned(dst, x, n)
-		return
-	}
-	for i := range dst {
-		dst[i] = Sum(x[i*n : (i+1)*n])
+		if 1 < n && n <= len(Lanes{}) && len(dst) >= leastColumns {
+			sumTurned(dst, x, n)
+			return
+		}
+		for i := range dst {
+			dst[i] = Sum(x[i*n : (i+1)*n])
+		}
 	}
 }
 

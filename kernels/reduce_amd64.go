@@ -25,7 +25,7 @@ func avx2Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 		&at[reducer]{&Max, signed(maxAVX2, 0)},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2)},
-		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2)},
+		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2, sumShortRowsAVX2, 4)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
@@ -42,7 +42,7 @@ func avx512Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512)},
-		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512)},
+		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512, sumShortRowsAVX512, 8)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
@@ -79,8 +79,8 @@ func held(kernel func(acc, x *float64, ldx, m, n int)) rowsAdding {
 	}
 }
 
-// addedBy is sumRows by machine code, where a row is a block at most.
-func addedBy(kernel func(dst, x *float64, n, rows int)) rowsSumming {
+// addedBy is sumRows by machine code, where a row is a block at most: of short ones by so many at once.
+func addedBy(kernel, short func(dst, x *float64, n, rows int), lanes int) rowsSumming {
 	return func(dst, x []float64, n int) {
 		if n == 0 || n > SumBlock {
 			for i := range dst {
@@ -88,8 +88,15 @@ func addedBy(kernel func(dst, x *float64, n, rows int)) rowsSumming {
 			}
 			return
 		}
+		if len(dst) == 0 {
+			return
+		}
+		_ = x[n*len(dst)-1]
+		if groups := len(dst) / lanes; n <= len(Lanes{}) && groups > 0 {
+			short(&dst[0], &x[0], n, groups)
+			dst, x = dst[groups*lanes:], x[groups*lanes*n:]
+		}
 		if len(dst) > 0 {
-			_ = x[n*len(dst)-1]
 			kernel(&dst[0], &x[0], n, len(dst))
 		}
 	}

@@ -80,6 +80,14 @@ func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
 //go:noescape
 func sumRowsAVX2(dst *float64, x *float64, n int, rows int)
 
+// sumShortRowsAVX2 is
+//
+//	// 0 < n <= 32, groups > 0
+//	for i := range 4 * groups { dst[i] = sumBlock(x[i*n:][:n]) }
+//
+//go:noescape
+func sumShortRowsAVX2(dst *float64, x *float64, n int, groups int)
+
 // tallestAVX2 is
 //
 //	// n > 0, w > 0

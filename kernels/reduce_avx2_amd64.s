@@ -1472,6 +1472,515 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumShortRowsAVX2(dst *float64, x *float64, n int, groups int)
+// Requires: AVX
+TEXT ·sumShortRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    groups+24(FP), BX
+	VXORPD  Y0, Y0, Y0
+	CMPQ    DX, $0x04
+	JGT     vectors1not
+	MOVQ    DX, SI
+	SUBQ    $0x00, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors1:
+	VMASKMOVPD (CX), Y1, Y2
+	LEAQ       (CX)(DX*8), CX
+	VMASKMOVPD (CX), Y1, Y3
+	LEAQ       (CX)(DX*8), CX
+	VMASKMOVPD (CX), Y1, Y4
+	LEAQ       (CX)(DX*8), CX
+	VMASKMOVPD (CX), Y1, Y5
+	LEAQ       (CX)(DX*8), CX
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors1
+	VZEROUPPER
+	RET
+
+vectors1not:
+	CMPQ    DX, $0x08
+	JGT     vectors2not
+	MOVQ    DX, SI
+	SUBQ    $0x04, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors2:
+	VMOVUPD    (CX), Y2
+	VMASKMOVPD 32(CX), Y1, Y3
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMASKMOVPD 32(CX), Y1, Y4
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMASKMOVPD 32(CX), Y1, Y5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMASKMOVPD 32(CX), Y1, Y6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors2
+	VZEROUPPER
+	RET
+
+vectors2not:
+	CMPQ    DX, $0x0c
+	JGT     vectors3not
+	MOVQ    DX, SI
+	SUBQ    $0x08, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors3:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMASKMOVPD 64(CX), Y1, Y4
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMASKMOVPD 64(CX), Y1, Y5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMASKMOVPD 64(CX), Y1, Y6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMASKMOVPD 64(CX), Y1, Y7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors3
+	VZEROUPPER
+	RET
+
+vectors3not:
+	CMPQ    DX, $0x10
+	JGT     vectors4not
+	MOVQ    DX, SI
+	SUBQ    $0x0c, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors4:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMOVUPD    64(CX), Y4
+	VMASKMOVPD 96(CX), Y1, Y5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMOVUPD    64(CX), Y5
+	VMASKMOVPD 96(CX), Y1, Y6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMOVUPD    64(CX), Y6
+	VMASKMOVPD 96(CX), Y1, Y7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMOVUPD    64(CX), Y7
+	VMASKMOVPD 96(CX), Y1, Y8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors4
+	VZEROUPPER
+	RET
+
+vectors4not:
+	CMPQ    DX, $0x14
+	JGT     vectors5not
+	MOVQ    DX, SI
+	SUBQ    $0x10, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors5:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMOVUPD    64(CX), Y4
+	VMOVUPD    96(CX), Y5
+	VMASKMOVPD 128(CX), Y1, Y6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMOVUPD    64(CX), Y5
+	VMOVUPD    96(CX), Y6
+	VMASKMOVPD 128(CX), Y1, Y7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMOVUPD    64(CX), Y6
+	VMOVUPD    96(CX), Y7
+	VMASKMOVPD 128(CX), Y1, Y8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMOVUPD    64(CX), Y7
+	VMOVUPD    96(CX), Y8
+	VMASKMOVPD 128(CX), Y1, Y9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors5
+	VZEROUPPER
+	RET
+
+vectors5not:
+	CMPQ    DX, $0x18
+	JGT     vectors6not
+	MOVQ    DX, SI
+	SUBQ    $0x14, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors6:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMOVUPD    64(CX), Y4
+	VMOVUPD    96(CX), Y5
+	VMOVUPD    128(CX), Y6
+	VMASKMOVPD 160(CX), Y1, Y7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMOVUPD    64(CX), Y5
+	VMOVUPD    96(CX), Y6
+	VMOVUPD    128(CX), Y7
+	VMASKMOVPD 160(CX), Y1, Y8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMOVUPD    64(CX), Y6
+	VMOVUPD    96(CX), Y7
+	VMOVUPD    128(CX), Y8
+	VMASKMOVPD 160(CX), Y1, Y9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMOVUPD    64(CX), Y7
+	VMOVUPD    96(CX), Y8
+	VMOVUPD    128(CX), Y9
+	VMASKMOVPD 160(CX), Y1, Y10
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors6
+	VZEROUPPER
+	RET
+
+vectors6not:
+	CMPQ    DX, $0x1c
+	JGT     vectors7not
+	MOVQ    DX, SI
+	SUBQ    $0x18, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors7:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMOVUPD    64(CX), Y4
+	VMOVUPD    96(CX), Y5
+	VMOVUPD    128(CX), Y6
+	VMOVUPD    160(CX), Y7
+	VMASKMOVPD 192(CX), Y1, Y8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMOVUPD    64(CX), Y5
+	VMOVUPD    96(CX), Y6
+	VMOVUPD    128(CX), Y7
+	VMOVUPD    160(CX), Y8
+	VMASKMOVPD 192(CX), Y1, Y9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMOVUPD    64(CX), Y6
+	VMOVUPD    96(CX), Y7
+	VMOVUPD    128(CX), Y8
+	VMOVUPD    160(CX), Y9
+	VMASKMOVPD 192(CX), Y1, Y10
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMOVUPD    64(CX), Y7
+	VMOVUPD    96(CX), Y8
+	VMOVUPD    128(CX), Y9
+	VMOVUPD    160(CX), Y10
+	VMASKMOVPD 192(CX), Y1, Y11
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors7
+	VZEROUPPER
+	RET
+
+vectors7not:
+	MOVQ    DX, SI
+	SUBQ    $0x1c, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y1
+
+vectors8:
+	VMOVUPD    (CX), Y2
+	VMOVUPD    32(CX), Y3
+	VMOVUPD    64(CX), Y4
+	VMOVUPD    96(CX), Y5
+	VMOVUPD    128(CX), Y6
+	VMOVUPD    160(CX), Y7
+	VMOVUPD    192(CX), Y8
+	VMASKMOVPD 224(CX), Y1, Y9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMOVUPD    (CX), Y3
+	VMOVUPD    32(CX), Y4
+	VMOVUPD    64(CX), Y5
+	VMOVUPD    96(CX), Y6
+	VMOVUPD    128(CX), Y7
+	VMOVUPD    160(CX), Y8
+	VMOVUPD    192(CX), Y9
+	VMASKMOVPD 224(CX), Y1, Y10
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	VMOVUPD    (CX), Y4
+	VMOVUPD    32(CX), Y5
+	VMOVUPD    64(CX), Y6
+	VMOVUPD    96(CX), Y7
+	VMOVUPD    128(CX), Y8
+	VMOVUPD    160(CX), Y9
+	VMOVUPD    192(CX), Y10
+	VMASKMOVPD 224(CX), Y1, Y11
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    (CX), Y5
+	VMOVUPD    32(CX), Y6
+	VMOVUPD    64(CX), Y7
+	VMOVUPD    96(CX), Y8
+	VMOVUPD    128(CX), Y9
+	VMOVUPD    160(CX), Y10
+	VMOVUPD    192(CX), Y11
+	VMASKMOVPD 224(CX), Y1, Y12
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y12, Y8, Y8
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y2, Y6
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VADDPD     Y2, Y6, Y6
+	VPERM2F128 $0x20, Y5, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKLPD  Y2, Y6, Y3
+	VUNPCKHPD  Y2, Y6, Y2
+	VADDPD     Y2, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        vectors8
+	VZEROUPPER
+	RET
+
 // func tallestAVX2(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
 // Requires: AVX, AVX2
 TEXT ·tallestAVX2(SB), NOSPLIT, $0-57

@@ -80,6 +80,14 @@ func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
 //go:noescape
 func sumRowsAVX512(dst *float64, x *float64, n int, rows int)
 
+// sumShortRowsAVX512 is
+//
+//	// 0 < n <= 32, groups > 0
+//	for i := range 8 * groups { dst[i] = sumBlock(x[i*n:][:n]) }
+//
+//go:noescape
+func sumShortRowsAVX512(dst *float64, x *float64, n int, groups int)
+
 // tallestAVX512 is
 //
 //	// n > 0, w > 0

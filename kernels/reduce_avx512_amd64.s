@@ -1124,6 +1124,327 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumShortRowsAVX512(dst *float64, x *float64, n int, groups int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumShortRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   groups+24(FP), BX
+	VPXORQ Z0, Z0, Z0
+	CMPQ   DX, $0x08
+	JGT    vectors1not
+	MOVQ   DX, SI
+	SUBQ   $0x00, SI
+	MOVQ   $-1, DI
+	BZHIQ  SI, DI, DI
+	KMOVW  DI, K1
+
+vectors1:
+	VMOVUPD.Z  (CX), K1, Z1
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z2
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z3
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z4
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z5
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z6
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z7
+	LEAQ       (CX)(DX*8), CX
+	VMOVUPD.Z  (CX), K1, Z8
+	LEAQ       (CX)(DX*8), CX
+	VSHUFF64X2 $0x44, Z3, Z1, Z9
+	VSHUFF64X2 $0xee, Z3, Z1, Z1
+	VADDPD     Z1, Z9, Z9
+	VSHUFF64X2 $0x44, Z7, Z5, Z1
+	VSHUFF64X2 $0xee, Z7, Z5, Z3
+	VADDPD     Z3, Z1, Z1
+	VSHUFF64X2 $0x88, Z1, Z9, Z3
+	VSHUFF64X2 $0xdd, Z1, Z9, Z1
+	VADDPD     Z1, Z3, Z3
+	VSHUFF64X2 $0x44, Z4, Z2, Z1
+	VSHUFF64X2 $0xee, Z4, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z8, Z6, Z2
+	VSHUFF64X2 $0xee, Z8, Z6, Z4
+	VADDPD     Z4, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z1, Z4
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
+	VADDPD     Z1, Z4, Z4
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        vectors1
+	VZEROUPPER
+	RET
+
+vectors1not:
+	CMPQ  DX, $0x10
+	JGT   vectors2not
+	MOVQ  DX, SI
+	SUBQ  $0x08, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors2:
+	VMOVUPD    (CX), Z1
+	VMOVUPD.Z  64(CX), K1, Z2
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z2, Z1, Z1
+	VMOVUPD    (CX), Z2
+	VMOVUPD.Z  64(CX), K1, Z3
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z3, Z2, Z2
+	VMOVUPD    (CX), Z3
+	VMOVUPD.Z  64(CX), K1, Z4
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z4, Z3, Z3
+	VMOVUPD    (CX), Z4
+	VMOVUPD.Z  64(CX), K1, Z5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z5, Z4, Z4
+	VMOVUPD    (CX), Z5
+	VMOVUPD.Z  64(CX), K1, Z6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z6, Z5, Z5
+	VMOVUPD    (CX), Z6
+	VMOVUPD.Z  64(CX), K1, Z7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z7, Z6, Z6
+	VMOVUPD    (CX), Z7
+	VMOVUPD.Z  64(CX), K1, Z8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z8, Z7, Z7
+	VMOVUPD    (CX), Z8
+	VMOVUPD.Z  64(CX), K1, Z9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x44, Z3, Z1, Z9
+	VSHUFF64X2 $0xee, Z3, Z1, Z1
+	VADDPD     Z1, Z9, Z9
+	VSHUFF64X2 $0x44, Z7, Z5, Z1
+	VSHUFF64X2 $0xee, Z7, Z5, Z3
+	VADDPD     Z3, Z1, Z1
+	VSHUFF64X2 $0x88, Z1, Z9, Z3
+	VSHUFF64X2 $0xdd, Z1, Z9, Z1
+	VADDPD     Z1, Z3, Z3
+	VSHUFF64X2 $0x44, Z4, Z2, Z1
+	VSHUFF64X2 $0xee, Z4, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z8, Z6, Z2
+	VSHUFF64X2 $0xee, Z8, Z6, Z4
+	VADDPD     Z4, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z1, Z4
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
+	VADDPD     Z1, Z4, Z4
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        vectors2
+	VZEROUPPER
+	RET
+
+vectors2not:
+	CMPQ  DX, $0x18
+	JGT   vectors3not
+	MOVQ  DX, SI
+	SUBQ  $0x10, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors3:
+	VMOVUPD    (CX), Z1
+	VMOVUPD    64(CX), Z2
+	VMOVUPD.Z  128(CX), K1, Z3
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z3, Z1, Z1
+	VADDPD     Z2, Z1, Z1
+	VMOVUPD    (CX), Z2
+	VMOVUPD    64(CX), Z3
+	VMOVUPD.Z  128(CX), K1, Z4
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z4, Z2, Z2
+	VADDPD     Z3, Z2, Z2
+	VMOVUPD    (CX), Z3
+	VMOVUPD    64(CX), Z4
+	VMOVUPD.Z  128(CX), K1, Z5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z5, Z3, Z3
+	VADDPD     Z4, Z3, Z3
+	VMOVUPD    (CX), Z4
+	VMOVUPD    64(CX), Z5
+	VMOVUPD.Z  128(CX), K1, Z6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z6, Z4, Z4
+	VADDPD     Z5, Z4, Z4
+	VMOVUPD    (CX), Z5
+	VMOVUPD    64(CX), Z6
+	VMOVUPD.Z  128(CX), K1, Z7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z7, Z5, Z5
+	VADDPD     Z6, Z5, Z5
+	VMOVUPD    (CX), Z6
+	VMOVUPD    64(CX), Z7
+	VMOVUPD.Z  128(CX), K1, Z8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z8, Z6, Z6
+	VADDPD     Z7, Z6, Z6
+	VMOVUPD    (CX), Z7
+	VMOVUPD    64(CX), Z8
+	VMOVUPD.Z  128(CX), K1, Z9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z9, Z7, Z7
+	VADDPD     Z8, Z7, Z7
+	VMOVUPD    (CX), Z8
+	VMOVUPD    64(CX), Z9
+	VMOVUPD.Z  128(CX), K1, Z10
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z10, Z8, Z8
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x44, Z3, Z1, Z9
+	VSHUFF64X2 $0xee, Z3, Z1, Z1
+	VADDPD     Z1, Z9, Z9
+	VSHUFF64X2 $0x44, Z7, Z5, Z1
+	VSHUFF64X2 $0xee, Z7, Z5, Z3
+	VADDPD     Z3, Z1, Z1
+	VSHUFF64X2 $0x88, Z1, Z9, Z3
+	VSHUFF64X2 $0xdd, Z1, Z9, Z1
+	VADDPD     Z1, Z3, Z3
+	VSHUFF64X2 $0x44, Z4, Z2, Z1
+	VSHUFF64X2 $0xee, Z4, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z8, Z6, Z2
+	VSHUFF64X2 $0xee, Z8, Z6, Z4
+	VADDPD     Z4, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z1, Z4
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
+	VADDPD     Z1, Z4, Z4
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        vectors3
+	VZEROUPPER
+	RET
+
+vectors3not:
+	MOVQ  DX, SI
+	SUBQ  $0x18, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors4:
+	VMOVUPD    (CX), Z1
+	VMOVUPD    64(CX), Z2
+	VMOVUPD    128(CX), Z3
+	VMOVUPD.Z  192(CX), K1, Z4
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z3, Z1, Z1
+	VADDPD     Z4, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VMOVUPD    (CX), Z2
+	VMOVUPD    64(CX), Z3
+	VMOVUPD    128(CX), Z4
+	VMOVUPD.Z  192(CX), K1, Z5
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z4, Z2, Z2
+	VADDPD     Z5, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VMOVUPD    (CX), Z3
+	VMOVUPD    64(CX), Z4
+	VMOVUPD    128(CX), Z5
+	VMOVUPD.Z  192(CX), K1, Z6
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z5, Z3, Z3
+	VADDPD     Z6, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VMOVUPD    (CX), Z4
+	VMOVUPD    64(CX), Z5
+	VMOVUPD    128(CX), Z6
+	VMOVUPD.Z  192(CX), K1, Z7
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z6, Z4, Z4
+	VADDPD     Z7, Z5, Z5
+	VADDPD     Z5, Z4, Z4
+	VMOVUPD    (CX), Z5
+	VMOVUPD    64(CX), Z6
+	VMOVUPD    128(CX), Z7
+	VMOVUPD.Z  192(CX), K1, Z8
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z7, Z5, Z5
+	VADDPD     Z8, Z6, Z6
+	VADDPD     Z6, Z5, Z5
+	VMOVUPD    (CX), Z6
+	VMOVUPD    64(CX), Z7
+	VMOVUPD    128(CX), Z8
+	VMOVUPD.Z  192(CX), K1, Z9
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z8, Z6, Z6
+	VADDPD     Z9, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VMOVUPD    (CX), Z7
+	VMOVUPD    64(CX), Z8
+	VMOVUPD    128(CX), Z9
+	VMOVUPD.Z  192(CX), K1, Z10
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z9, Z7, Z7
+	VADDPD     Z10, Z8, Z8
+	VADDPD     Z8, Z7, Z7
+	VMOVUPD    (CX), Z8
+	VMOVUPD    64(CX), Z9
+	VMOVUPD    128(CX), Z10
+	VMOVUPD.Z  192(CX), K1, Z11
+	LEAQ       (CX)(DX*8), CX
+	VADDPD     Z10, Z8, Z8
+	VADDPD     Z11, Z9, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x44, Z3, Z1, Z9
+	VSHUFF64X2 $0xee, Z3, Z1, Z1
+	VADDPD     Z1, Z9, Z9
+	VSHUFF64X2 $0x44, Z7, Z5, Z1
+	VSHUFF64X2 $0xee, Z7, Z5, Z3
+	VADDPD     Z3, Z1, Z1
+	VSHUFF64X2 $0x88, Z1, Z9, Z3
+	VSHUFF64X2 $0xdd, Z1, Z9, Z1
+	VADDPD     Z1, Z3, Z3
+	VSHUFF64X2 $0x44, Z4, Z2, Z1
+	VSHUFF64X2 $0xee, Z4, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z8, Z6, Z2
+	VSHUFF64X2 $0xee, Z8, Z6, Z4
+	VADDPD     Z4, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z1, Z4
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
+	VADDPD     Z1, Z4, Z4
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        vectors4
+	VZEROUPPER
+	RET
+
 // func tallestAVX512(top *float64, first *int, less *float64, x *float64, ld int, n int, w int) (ordered bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·tallestAVX512(SB), NOSPLIT, $0-57

@@ -148,7 +148,7 @@ func BenchmarkReduce(b *testing.B) {
 
 // BenchmarkSumRows adds up rows.
 func BenchmarkSumRows(b *testing.B) {
-	for _, n := range []int{5, 8, 10, 16, 20, 31, 40, 64, 100, 1000} {
+	for _, n := range []int{2, 3, 4, 5, 8, 10, 16, 20, 31, 40, 64, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			rows := 4000 / n
 			x, dst := make([]float64, n*rows), make([]float64, rows)

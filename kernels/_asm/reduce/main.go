@@ -25,6 +25,7 @@ func main() {
 	residuals(true)
 	narrow()
 	sumRows()
+	sumShortRows()
 	tallest()
 	tallestOfRows()
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {

@@ -77,6 +77,90 @@ func sumRows() {
 	RET()
 }
 
+// sumShortRows writes the sums of short rows, as many at once as a vector has lanes: what is left of each, a vector,
+// is added up with those of the others.
+func sumShortRows() {
+	const lanes = 32
+	name := "sumShortRows" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, n, groups int)")
+	kit.Equals(name, fmt.Sprintf("\t// 0 < n <= %d, groups > 0\n\tfor i := range %d * groups { dst[i] = sumBlock(x[i*n:][:n]) }", lanes, kit.Lanes))
+	Pragma("noescape")
+	dst, x, n, groups := parameter("dst"), parameter("x"), parameter("n"), parameter("groups")
+	zero := kit.New()
+	kit.Zero(zero)
+	for vectors := 1; vectors <= lanes/kit.Lanes; vectors++ {
+		label := fmt.Sprintf("vectors%d", vectors)
+		if vectors < lanes/kit.Lanes {
+			CMPQ(n, Imm(uint64(vectors*kit.Lanes)))
+			JGT(LabelRef(label + "not"))
+		}
+		last := GP64()
+		MOVQ(n, last)
+		SUBQ(Imm(uint64((vectors-1)*kit.Lanes)), last)
+		mask := kit.FirstLanes(last)
+		Label(label)
+		var rows []v
+		for range kit.Lanes {
+			part := make([]v, lanes/kit.Lanes)
+			for j := range vectors {
+				part[j] = kit.New()
+				if j < vectors-1 {
+					VMOVUPD(at(x, j), part[j])
+				} else {
+					kit.LoadMasked(at(x, j), mask, part[j])
+				}
+			}
+			LEAQ(Mem{Base: x, Index: n, Scale: 8}, x)
+			for h := len(part) / 2; h > 0; h /= 2 {
+				for i := range h {
+					if part[i+h] != nil {
+						VADDPD(part[i+h], part[i], part[i])
+					}
+				}
+			}
+			rows = append(rows, part[0])
+		}
+		sum := together(rows)
+		VADDPD(zero, sum, sum) // of zeros no -0
+		VMOVUPD(sum, Mem{Base: dst})
+		ADDQ(Imm(uint64(8*kit.Lanes)), dst)
+		DECQ(groups)
+		JNZ(LabelRef(label))
+		VZEROUPPER()
+		RET()
+		if vectors < lanes/kit.Lanes {
+			Label(label + "not")
+		}
+	}
+}
+
+// together folds vectors, as many as they have lanes, in halves: a lane is what is left of each.
+func together(rows []v) v {
+	// both adds what two instructions choose of a and b.
+	both := func(a, b v, lower, upper func(b, a, z Op)) v {
+		low, high := kit.New(), kit.New()
+		lower(b, a, low)
+		upper(b, a, high)
+		VADDPD(high, low, low)
+		return low
+	}
+	chosen := func(op func(i, b, a, z Op), bits uint64) func(b, a, z Op) {
+		return func(b, a, z Op) { op(U8(bits), b, a, z) }
+	}
+	low, high := func(b, a, z Op) { VUNPCKLPD(b, a, z) }, func(b, a, z Op) { VUNPCKHPD(b, a, z) }
+	if !kit.Wide {
+		half := func(a, b v) v {
+			op := func(i, b, a, z Op) { VPERM2F128(i, b, a, z) }
+			return both(a, b, chosen(op, 0x20), chosen(op, 0x31))
+		}
+		return both(half(rows[0], rows[2]), half(rows[1], rows[3]), low, high)
+	}
+	op := func(i, b, a, z Op) { VSHUFF64X2(i, b, a, z) }
+	half := func(a, b v) v { return both(a, b, chosen(op, 0x44), chosen(op, 0xee)) }
+	quarter := func(a, b v) v { return both(a, b, chosen(op, 0x88), chosen(op, 0xdd)) }
+	return both(quarter(half(rows[0], rows[2]), half(rows[4], rows[6])), quarter(half(rows[1], rows[3]), half(rows[5], rows[7])), low, high)
+}
+
 // tallest writes the extremes of columns.
 func tallest() {
 	name := "tallest" + kit.Suffix
