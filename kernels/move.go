@@ -61,3 +61,21 @@ func places(dst []int, x []float64, n int) bool {
 	}
 	return all
 }
+
+// StretchFrom is Stretch without the first skip numbers of it, 0 <= skip < n, as many as dst has.
+func StretchFrom(dst, x []float64, n, skip int) {
+	if len(dst) > 0 {
+		_ = x[(len(dst)-1+skip)/n]
+		stretchFrom(dst, x, n, skip)
+	}
+}
+
+var stretchFrom = func(dst, x []float64, n, skip int) {
+	for left := n - skip; len(dst) > 0; left = n {
+		run := dst[:min(left, len(dst))]
+		for i := range run {
+			run[i] = x[0]
+		}
+		dst, x = dst[len(run):], x[1:]
+	}
+}

@@ -4,6 +4,7 @@ package kernels
 
 type (
 	stretching = func(dst, x []float64, n int)
+	running    = func(dst, x []float64, n, skip int)
 	reading    = func(dst, x []float64, stride int)
 	writing    = func(dst []float64, stride int, x []float64)
 	placing    = func(dst []int, x []float64, n int) bool
@@ -11,6 +12,7 @@ type (
 
 func avx2Move() []override {
 	return []override{
+		&at[running]{&stretchFrom, runsBy(runsAVX2)},
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
 	}
@@ -18,10 +20,23 @@ func avx2Move() []override {
 
 func avx512Move() []override {
 	return []override{
+		&at[running]{&stretchFrom, runsBy(runsAVX512)},
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
 		&at[writing]{&ToStrided, toStridedEights()},
+	}
+}
+
+// runsBy is stretchFrom by machine code.
+func runsBy(kernel func(dst, x *float64, n, first, count int)) running {
+	return func(dst, x []float64, n, skip int) { kernel(&dst[0], &x[0], n, n-skip, len(dst)) }
+}
+
+// allRuns is Stretch by stretchFrom.
+func allRuns(dst, x []float64, n int) {
+	if len(x) > 0 && n > 0 {
+		StretchFrom(dst[:n*len(x)], x, n, 0)
 	}
 }
 
@@ -39,9 +54,13 @@ func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, la
 	}
 }
 
-// stretchMany is Stretch by machine code, which may write up to three numbers more than it should: the last are
-// left to Go.
+// stretchMany is Stretch by machine code, which of pairs and triples may write up to three numbers more than it should:
+// the last are left to Go.
 func stretchMany(dst, x []float64, n int) {
+	if n > 3 {
+		allRuns(dst, x, n)
+		return
+	}
 	many := 0
 	if n > 1 {
 		over := -n & 3

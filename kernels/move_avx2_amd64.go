@@ -12,6 +12,14 @@ package kernels
 //go:noescape
 func placesAVX2(dst *int, x *float64, n float64, vectors int) (all bool)
 
+// runsAVX2 is
+//
+//	// 0 < first <= n, count > 0
+//	for i := range count { dst[i] = x[(i+n-first)/n] }
+//
+//go:noescape
+func runsAVX2(dst *float64, x *float64, n int, first int, count int)
+
 // repeatAVX2 is
 //
 //	// n > 0, count > 0; up to three numbers after the last are written, too

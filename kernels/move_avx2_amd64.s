@@ -48,6 +48,54 @@ DATA w4330000000000000<>+48(SB)/8, $0x4330000000000000
 DATA w4330000000000000<>+56(SB)/8, $0x4330000000000000
 GLOBL w4330000000000000<>(SB), RODATA|NOPTR, $64
 
+// func runsAVX2(dst *float64, x *float64, n int, first int, count int)
+// Requires: AVX, CMOV
+TEXT ·runsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    first+24(FP), BX
+	MOVQ    count+32(FP), SI
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+
+number:
+	VBROADCASTSD (CX), Y0
+	ADDQ         $0x08, CX
+	SUBQ         BX, SI
+	SUBQ         $0x04, BX
+	JLT          rest
+
+vector:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, BX
+	JGE     vector
+
+rest:
+	ADDQ    $0x04, BX
+	JZ      whole
+	CMPQ    BX, $0x02
+	JLT     one
+	VMOVUPD X0, (AX)
+	VMOVSD  X0, -8(AX)(BX*8)
+	JMP     written
+
+one:
+	VMOVSD X0, (AX)
+
+written:
+	LEAQ (AX)(BX*8), AX
+
+whole:
+	MOVQ    DX, BX
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	TESTQ   SI, SI
+	JNZ     number
+	VZEROUPPER
+	RET
+
 // func repeatAVX2(dst *float64, x *float64, n int, count int)
 // Requires: AVX
 TEXT ·repeatAVX2(SB), NOSPLIT, $0-32

@@ -12,6 +12,14 @@ package kernels
 //go:noescape
 func placesAVX512(dst *int, x *float64, n float64, vectors int) (all bool)
 
+// runsAVX512 is
+//
+//	// 0 < first <= n, count > 0
+//	for i := range count { dst[i] = x[(i+n-first)/n] }
+//
+//go:noescape
+func runsAVX512(dst *float64, x *float64, n int, first int, count int)
+
 // stretchAVX512 is
 //
 //	// places[i] is i / n, 0 < n <= 8, eights > 0

@@ -49,6 +49,48 @@ DATA w4330000000000000<>+48(SB)/8, $0x4330000000000000
 DATA w4330000000000000<>+56(SB)/8, $0x4330000000000000
 GLOBL w4330000000000000<>(SB), RODATA|NOPTR, $64
 
+// func runsAVX512(dst *float64, x *float64, n int, first int, count int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·runsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    first+24(FP), BX
+	MOVQ    count+32(FP), SI
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+
+number:
+	VBROADCASTSD (CX), Z0
+	ADDQ         $0x08, CX
+	SUBQ         BX, SI
+	SUBQ         $0x08, BX
+	JLT          rest
+
+vector:
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x40, AX
+	SUBQ    $0x08, BX
+	JGE     vector
+
+rest:
+	ADDQ    $0x08, BX
+	JZ      whole
+	MOVQ    $-1, DI
+	BZHIQ   BX, DI, DI
+	KMOVW   DI, K1
+	VMOVUPD Z0, K1, (AX)
+	LEAQ    (AX)(BX*8), AX
+
+whole:
+	MOVQ    DX, BX
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	TESTQ   SI, SI
+	JNZ     number
+	VZEROUPPER
+	RET
+
 // func stretchAVX512(dst *float64, x *float64, places *[64]uint64, n int, eights int)
 // Requires: AVX, AVX512F
 TEXT ·stretchAVX512(SB), NOSPLIT, $0-40

@@ -6,6 +6,28 @@ import (
 	"testing"
 )
 
+// TestStretchFrom holds numbers that are repeated, from any of them on, to what is said of them.
+func TestStretchFrom(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := 1; n < 40; n++ {
+			for count := range 70 {
+				skip := (count * 7) % n
+				x, dst := guard((count+skip+n-1)/n, n%8), guard(count, count%8)
+				for i := range x.x {
+					x.x[i] = float64(i)
+				}
+				StretchFrom(dst.x, x.x, n, skip)
+				dst.check(t, "StretchFrom")
+				for i, v := range dst.x {
+					if want := x.x[(i+skip)/n]; v != want {
+						t.Fatalf("%d numbers, each %d times, from %d on: %v at %d, want %v", count, n, skip, v, i, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestStretch holds Stretch to what it says.
 func TestStretch(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
@@ -103,6 +125,11 @@ func BenchmarkMove(b *testing.B) {
 		{"strided3/go", func() { strided(dst[:n], x, 3) }},
 		{"toStrided3", func() { ToStrided(dst, 3, x[:n]) }},
 		{"toStrided3/go", func() { toStrided(dst, 3, x[:n]) }},
+		{"stretch2", func() { Stretch(dst[:n], x[:n/2], 2) }},
+		{"stretch5", func() { Stretch(dst[:n/5*5], x[:n/5], 5) }},
+		{"stretch10", func() { Stretch(dst[:n/10*10], x[:n/10], 10) }},
+		{"stretch20", func() { Stretch(dst[:n/20*20], x[:n/20], 20) }},
+		{"stretchFrom20", func() { StretchFrom(dst[:n], x, 20, 7) }},
 		{"places", func() { Places(ids, x[:n], n) }},
 		{"places/go", func() { places(ids, x[:n], n) }},
 	} {

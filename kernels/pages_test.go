@@ -209,6 +209,16 @@ func runOverride(o override, d, x, y, z []float64) {
 	case *at[func(dst, x, y, z, w []float64)]:
 		(*o.door)(d, x, y, z, x)
 	case *at[func(acc, x []float64, ldx, m int)]:
+		if o.door == &stretchFrom {
+			for n := 1; n <= len(d); n++ {
+				for skip := 0; skip < n; skip += 1 + n/3 {
+					few := (len(d)-1+skip)/n + 1
+					(*o.door)(d, x[:few], n, skip)
+					(*o.door)(d, x[len(x)-few:], n, skip)
+				}
+			}
+			return
+		}
 		for m := range min(4, len(x)+1) { // rows that end where x does
 			n := min(len(d), mostHeld, len(x)-max(0, m-1))
 			(*o.door)(d[:n], x[len(x)-n-max(0, m-1):], 1, m)

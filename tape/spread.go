@@ -130,6 +130,11 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 		return
 	}
 	n := len(sp.dims)
+	if x, ok := any(dst).([]float64); ok && n == 2 && sp.strides[0] == 1 && sp.strides[1] == 0 && sp.dims[1] > mostShort {
+		inner := sp.dims[1]
+		kernels.StretchFrom(x, any(src).([]float64)[start/inner:], inner, start%inner)
+		return
+	}
 	var idx [16]int
 	index := idx[:]
 	if n > len(idx) {

@@ -13,6 +13,7 @@ import (
 func main() {
 	kit.Start()
 	places()
+	runs()
 	if kit.Wide {
 		stretch()
 		strided()
@@ -113,6 +114,53 @@ func stretch() {
 	ADDQ(Imm(64), x)
 	DECQ(eights)
 	JNZ(LabelRef("eight"))
+	VZEROUPPER()
+	RET()
+}
+
+// runs writes numbers many times each, the first and the last perhaps fewer times.
+func runs() {
+	name := "runs" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, n, first, count int)")
+	kit.Equals(name, "\t// 0 < first <= n, count > 0\n\tfor i := range count { dst[i] = x[(i+n-first)/n] }")
+	Pragma("noescape")
+	dst, x, n, left, count := load("dst"), load("x"), load("n"), load("first"), load("count")
+	CMPQ(left, count)
+	CMOVQGT(count, left)
+	v := kit.New()
+	Label("number")
+	VBROADCASTSD(Mem{Base: x}, v)
+	ADDQ(Imm(8), x)
+	SUBQ(left, count)
+	SUBQ(Imm(uint64(kit.Lanes)), left)
+	JLT(LabelRef("rest"))
+	Label("vector")
+	VMOVUPD(v, at(dst, 0))
+	ADDQ(Imm(uint64(8*kit.Lanes)), dst)
+	SUBQ(Imm(uint64(kit.Lanes)), left)
+	JGE(LabelRef("vector"))
+	Label("rest")
+	ADDQ(Imm(uint64(kit.Lanes)), left)
+	JZ(LabelRef("whole"))
+	if kit.Wide {
+		kit.StoreMasked(v, kit.FirstLanes(left), at(dst, 0))
+	} else {
+		CMPQ(left, Imm(2))
+		JLT(LabelRef("one"))
+		VMOVUPD(v.AsX(), at(dst, 0))
+		VMOVSD(v.AsX(), Mem{Base: dst, Index: left, Scale: 8, Disp: -8})
+		JMP(LabelRef("written"))
+		Label("one")
+		VMOVSD(v.AsX(), at(dst, 0))
+		Label("written")
+	}
+	LEAQ(Mem{Base: dst, Index: left, Scale: 8}, dst)
+	Label("whole")
+	MOVQ(n, left)
+	CMPQ(left, count)
+	CMOVQGT(count, left)
+	TESTQ(count, count)
+	JNZ(LabelRef("number"))
 	VZEROUPPER()
 	RET()
 }
