@@ -26,7 +26,9 @@ var smallUntil atomic.Int64
 // large page costs 6.5 ms and small ones what they cost always: they lie where others lay
 // before. So one is tried, and if it is slow others are small for a while. And buffers under
 // 4 MB do without: with large pages from 256 KB on, the gradient of a network as a process of
-// its own took 0.82 times the time while the machine was busy, and 1.25 times after a rest.
+// its own took 0.82 times the time while the machine was busy, and 1.25 times after a rest. To have the
+// kernel find all small pages of those at once, by MADV_POPULATE_WRITE, halves what they cost: a process
+// gained a fiftieth by that, and answers in memory that was used before lost a tenth.
 func Huge[T float32 | float64 | byte](m []T) {
 	size := uintptr(len(m)) * unsafe.Sizeof(*new(T))
 	begin := time.Now()
