@@ -294,7 +294,7 @@ class Process:
         if self.ready:
             for _ in range(2):  # compiles, and warms up
                 took, self.sum = self.ask(1)
-            self.calls = max(1, int(2e7 / took))
+            self.calls = max(1, int(1e8 / took))  # a tenth of a second: after a rest runtimes take some ms to settle
 
     def ask(self, calls):
         self.p.stdin.write(f'{calls}\n')
