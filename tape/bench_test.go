@@ -2,10 +2,12 @@ package tape
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +110,32 @@ func BenchmarkPrograms(b *testing.B) {
 			q.Inputs = []Input{{Name: "x", Value: r.x}}
 			answer(b, q)
 			per(b, r.n, "item")
+		})
+	}
+}
+
+// BenchmarkModels are gradients of what people fit, on one thread.
+func BenchmarkModels(b *testing.B) {
+	for _, r := range []struct {
+		name, text string
+		in         map[string]*tensor.Value // the first letters of the alphabet are data
+	}{
+		{"logistic", "mean(log1p(exp(-b*(a @ x))))", map[string]*tensor.Value{"a": normals(1, 10_000, 50), "b": normals(1, 10_000), "x": normals(1, 50)}},
+		{"softmax", "z = a @ x; mean(logsumexp(z, axis=1) - sum(z*b, axis=1))", map[string]*tensor.Value{"a": normals(1, 10_000, 50), "b": normals(1, 10_000, 10), "x": normals(1, 50, 10)}},
+		{"mixture", "l = -0.5*((a[:, newaxis] - x)/exp(y))^2 - y + z - logsumexp(z); -mean(logsumexp(l, axis=1))", map[string]*tensor.Value{"a": normals(1, 5000), "x": normals(1, 20), "y": normals(0.25, 20), "z": normals(1, 20)}},
+		{"batchnorm", "h = a @ x; h = h - mean(h, axis=0); mean(relu(h/sqrt(mean(h^2, axis=0) + 1e-5)*y + z)^2)", map[string]*tensor.Value{"a": normals(1, 5000, 20), "x": normals(1, 20, 40), "y": normals(1, 40), "z": normals(1, 40)}},
+		{"layernorm", "h = tanh(a @ x); h = h - mean(h, axis=1, keepdims=true); mean((h/sqrt(mean(h^2, axis=1, keepdims=true) + 1e-5)*y + z)^2)", map[string]*tensor.Value{"a": normals(1, 1000, 64), "x": normals(1./8, 64, 128), "y": normals(1, 128), "z": normals(1, 128)}},
+		{"attention", "sum((softmax(x @ y.T/8, axis=1) @ z)^2)", map[string]*tensor.Value{"x": normals(1, 512, 64), "y": normals(2, 512, 64), "z": normals(1, 512, 64)}},
+		{"distances", "sum(sqrt(sum((x[:, newaxis, :] - y[newaxis, :, :])^2, axis=2) + 1e-9))", map[string]*tensor.Value{"x": normals(1, 400, 8), "y": normals(2, 300, 8)}},
+		{"variation", "d = x[1:, :-1] - x[:-1, :-1]; e = x[:-1, 1:] - x[:-1, :-1]; sum(sqrt(d^2 + e^2 + 1e-6))", map[string]*tensor.Value{"x": normals(1, 500, 500)}},
+	} {
+		b.Run(r.name, func(b *testing.B) {
+			q := question(b, "grad", r.text)
+			q.Threads = 1
+			for _, name := range slices.Sorted(maps.Keys(r.in)) {
+				q.Inputs = append(q.Inputs, Input{Name: name, Value: r.in[name], Const: name < "x"})
+			}
+			answer(b, q)
 		})
 	}
 }

@@ -41,3 +41,30 @@ func BenchmarkMatrices(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkBatches are gradients through many small matrices.
+func BenchmarkBatches(b *testing.B) {
+	for _, r := range []struct{ name, text, kind string }{
+		{"logdet", "sum(logdet(A))", "positive"},
+		{"det", "sum(det(A))", "any"},
+		{"inv", "sum(inv(A)^2)", "positive"},
+		{"solve", "sum(solve(A, b[..., newaxis])^2)", "positive"},
+		{"cholesky", "sum(cholesky(A)^3)", "positive"},
+		{"eigvalsh", "sum(eigvalsh(A)^2)", "positive"},
+		{"svdvals", "sum(svdvals(A)^3)", "any"},
+	} {
+		for _, s := range [][2]int{{2000, 3}, {1000, 5}, {300, 10}, {50, 30}, {1, 60}} {
+			b.Run(fmt.Sprintf("%s/%dx%d", r.name, s[0], s[1]), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, uint64(s[1])))
+				many, one := tensor.New(s[0], s[1], s[1]), drawnMatrix(rng, tensor.Shape{s[1], s[1]}, r.kind)
+				for i := range many.Data {
+					many.Data[i] = one.Data[i%len(one.Data)]
+				}
+				q := matrixQuestion(b, "grad", r.text, map[string]*tensor.Tensor{"A": many, "b": drawnMatrix(rng, tensor.Shape{s[0], s[1]}, "any")})
+				for b.Loop() {
+					matrixAnswer(b, q, r.text)
+				}
+			})
+		}
+	}
+}
