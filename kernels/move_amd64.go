@@ -14,6 +14,7 @@ func avx2Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX2)},
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
+		&at[reversing]{&Reverse, reverseBy(reverseAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
 	}
 }
@@ -22,6 +23,7 @@ func avx512Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX512)},
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
+		&at[reversing]{&Reverse, reverseBy(reverseAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
 		&at[writing]{&ToStrided, toStridedEights()},
@@ -51,6 +53,19 @@ func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, la
 			}
 		}
 		return places(dst[whole:], x[whole:], n)
+	}
+}
+
+// reverseBy is Reverse by machine code where there are whole vectors: what is left comes last.
+func reverseBy(kernel func(dst, x *float64, vectors int), lanes int) reversing {
+	return func(dst, x []float64) {
+		left := len(dst) & (lanes - 1)
+		if whole := len(dst) - left; whole > 0 {
+			_ = x[len(dst)-1]
+			kernel(&dst[0], &x[left], whole/lanes)
+			dst = dst[whole:]
+		}
+		reverse(dst, x)
 	}
 }
 

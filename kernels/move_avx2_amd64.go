@@ -20,6 +20,15 @@ func placesAVX2(dst *int, x *float64, n float64, vectors int) (all bool)
 //go:noescape
 func runsAVX2(dst *float64, x *float64, n int, first int, count int)
 
+// reverseAVX2 is
+//
+//	// vectors > 0
+//	n := 4 * vectors
+//	for i := range n { dst[i] = x[n-1-i] }
+//
+//go:noescape
+func reverseAVX2(dst *float64, x *float64, vectors int)
+
 // repeatAVX2 is
 //
 //	// n > 0, count > 0; up to three numbers after the last are written, too

@@ -96,6 +96,50 @@ whole:
 	VZEROUPPER
 	RET
 
+// func reverseAVX2(dst *float64, x *float64, vectors int)
+// Requires: AVX, AVX2
+TEXT ·reverseAVX2(SB), NOSPLIT, $0-24
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   vectors+16(FP), DX
+	MOVQ   DX, BX
+	IMUL3Q $0x20, BX, BX
+	ADDQ   BX, CX
+	SUBQ   $0x04, DX
+	JLT    done4
+
+some4:
+	VPERMPD $0x1b, -32(CX), Y0
+	VMOVUPD Y0, (AX)
+	VPERMPD $0x1b, -64(CX), Y0
+	VMOVUPD Y0, 32(AX)
+	VPERMPD $0x1b, -96(CX), Y0
+	VMOVUPD Y0, 64(AX)
+	VPERMPD $0x1b, -128(CX), Y0
+	VMOVUPD Y0, 96(AX)
+	SUBQ    $+128, CX
+	ADDQ    $+128, AX
+	SUBQ    $0x04, DX
+	JGE     some4
+
+done4:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JLT  done1
+
+some1:
+	VPERMPD $0x1b, -32(CX), Y0
+	VMOVUPD Y0, (AX)
+	SUBQ    $+32, CX
+	ADDQ    $+32, AX
+	SUBQ    $0x01, DX
+	JGE     some1
+
+done1:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
 // func repeatAVX2(dst *float64, x *float64, n int, count int)
 // Requires: AVX
 TEXT ·repeatAVX2(SB), NOSPLIT, $0-32

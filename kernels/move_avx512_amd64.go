@@ -20,6 +20,15 @@ func placesAVX512(dst *int, x *float64, n float64, vectors int) (all bool)
 //go:noescape
 func runsAVX512(dst *float64, x *float64, n int, first int, count int)
 
+// reverseAVX512 is
+//
+//	// vectors > 0
+//	n := 8 * vectors
+//	for i := range n { dst[i] = x[n-1-i] }
+//
+//go:noescape
+func reverseAVX512(dst *float64, x *float64, vectors int)
+
 // stretchAVX512 is
 //
 //	// places[i] is i / n, 0 < n <= 8, eights > 0

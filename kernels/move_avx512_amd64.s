@@ -91,6 +91,61 @@ whole:
 	VZEROUPPER
 	RET
 
+// func reverseAVX512(dst *float64, x *float64, vectors int)
+// Requires: AVX, AVX512F
+TEXT ·reverseAVX512(SB), NOSPLIT, $0-24
+	MOVQ      dst+0(FP), AX
+	MOVQ      x+8(FP), CX
+	MOVQ      vectors+16(FP), DX
+	MOVQ      DX, BX
+	IMUL3Q    $0x40, BX, BX
+	ADDQ      BX, CX
+	VMOVDQU64 descending<>+0(SB), Z0
+	SUBQ      $0x04, DX
+	JLT       done4
+
+some4:
+	VPERMPD -64(CX), Z0, Z1
+	VMOVUPD Z1, (AX)
+	VPERMPD -128(CX), Z0, Z1
+	VMOVUPD Z1, 64(AX)
+	VPERMPD -192(CX), Z0, Z1
+	VMOVUPD Z1, 128(AX)
+	VPERMPD -256(CX), Z0, Z1
+	VMOVUPD Z1, 192(AX)
+	SUBQ    $+256, CX
+	ADDQ    $+256, AX
+	SUBQ    $0x04, DX
+	JGE     some4
+
+done4:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JLT  done1
+
+some1:
+	VPERMPD -64(CX), Z0, Z1
+	VMOVUPD Z1, (AX)
+	SUBQ    $+64, CX
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     some1
+
+done1:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+DATA descending<>+0(SB)/8, $0x0000000000000007
+DATA descending<>+8(SB)/8, $0x0000000000000006
+DATA descending<>+16(SB)/8, $0x0000000000000005
+DATA descending<>+24(SB)/8, $0x0000000000000004
+DATA descending<>+32(SB)/8, $0x0000000000000003
+DATA descending<>+40(SB)/8, $0x0000000000000002
+DATA descending<>+48(SB)/8, $0x0000000000000001
+DATA descending<>+56(SB)/8, $0x0000000000000000
+GLOBL descending<>(SB), RODATA|NOPTR, $64
+
 // func stretchAVX512(dst *float64, x *float64, places *[64]uint64, n int, eights int)
 // Requires: AVX, AVX512F
 TEXT ·stretchAVX512(SB), NOSPLIT, $0-40

@@ -49,6 +49,25 @@ func TestStretch(t *testing.T) {
 	})
 }
 
+// TestReverse holds Reverse to what it says.
+func TestReverse(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for count := range 150 {
+			x, dst := guard(count, count%8), guard(count, (count+3)%8)
+			for i := range x.x {
+				x.x[i] = float64(i)
+			}
+			Reverse(dst.x, x.x)
+			dst.check(t, "Reverse")
+			for i, v := range dst.x {
+				if v != float64(count-1-i) {
+					t.Fatalf("%d numbers: element %d is %v", count, i, v)
+				}
+			}
+		}
+	})
+}
+
 // TestStrided holds Strided and ToStrided to what they say, to the last number that there is.
 func TestStrided(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
@@ -130,6 +149,8 @@ func BenchmarkMove(b *testing.B) {
 		{"stretch10", func() { Stretch(dst[:n/10*10], x[:n/10], 10) }},
 		{"stretch20", func() { Stretch(dst[:n/20*20], x[:n/20], 20) }},
 		{"stretchFrom20", func() { StretchFrom(dst[:n], x, 20, 7) }},
+		{"reverse", func() { Reverse(dst[:n], x[:n]) }},
+		{"reverse/go", func() { reverse(dst[:n], x[:n]) }},
 		{"places", func() { Places(ids, x[:n], n) }},
 		{"places/go", func() { places(ids, x[:n], n) }},
 	} {

@@ -260,6 +260,9 @@ func runOverride(o override, d, x, y, z []float64) {
 		k := len(x) / 8
 		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)
 		(*o.door)(d[max(0, len(d)-8):], x[len(x)-8*k:], k, y[len(y)-k:], min(8, len(d)), k)
+	case *at[reversing]:
+		(*o.door)(d[:len(x)], x)
+		(*o.door)(d[len(d)-len(x):], x)
 	case *at[liner]: // columns of every number of vectors, beside numbers that are not there
 		some := min(o.door.most, len(d), len(x)) // 0 without machine code
 		if some == 0 {

@@ -223,6 +223,9 @@ func lay[T any](dst []T, at, to int, src []T, off, by, count int) {
 		case to == 1 && by > 1:
 			kernels.Strided(y[at:at+count], x[off:], by)
 			return
+		case to == 1 && by == -1:
+			kernels.Reverse(y[at:at+count], x[off+1-count:off+1])
+			return
 		case to > 1 && by == 1:
 			kernels.ToStrided(y[at:], to, x[off:off+count])
 			return

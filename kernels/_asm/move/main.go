@@ -14,6 +14,7 @@ func main() {
 	kit.Start()
 	places()
 	runs()
+	reverse()
 	if kit.Wide {
 		stretch()
 		strided()
@@ -85,6 +86,47 @@ func places() {
 	ok := GP8()
 	SETEQ(ok)
 	Store(ok, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// reverse writes numbers in descending order, four vectors at a time and then one.
+func reverse() {
+	name := "reverse" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, vectors int)")
+	kit.Equals(name, fmt.Sprintf("\t// vectors > 0\n\tn := %d * vectors\n\tfor i := range n { dst[i] = x[n-1-i] }", kit.Lanes))
+	Pragma("noescape")
+	dst, x, vectors := load("dst"), load("x"), load("vectors")
+	end := GP64()
+	MOVQ(vectors, end)
+	IMUL3Q(Imm(uint64(8*kit.Lanes)), end, end)
+	ADDQ(end, x)
+	var order kit.V
+	if kit.Wide {
+		order = kit.New()
+		VMOVDQU64(kit.Words("descending", 7, 6, 5, 4, 3, 2, 1, 0), order)
+	}
+	for _, some := range []int{4, 1} {
+		label, done := fmt.Sprintf("some%d", some), fmt.Sprintf("done%d", some)
+		SUBQ(Imm(uint64(some)), vectors)
+		JLT(LabelRef(done))
+		Label(label)
+		for j := range some {
+			y := kit.New()
+			if kit.Wide {
+				VPERMPD(at(x, -1-j), order, y)
+			} else {
+				VPERMPD(Imm(0x1b), at(x, -1-j), y)
+			}
+			VMOVUPD(y, at(dst, j))
+		}
+		SUBQ(I32(int32(8*kit.Lanes*some)), x)
+		ADDQ(I32(int32(8*kit.Lanes*some)), dst)
+		SUBQ(Imm(uint64(some)), vectors)
+		JGE(LabelRef(label))
+		Label(done)
+		ADDQ(Imm(uint64(some)), vectors)
+	}
 	VZEROUPPER()
 	RET()
 }
