@@ -24,7 +24,7 @@ func avx2Reduce() []override {
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 		&at[reducer]{&Max, signed(maxAVX2, 0)},
-		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2)},
+		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2, 16)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2, sumShortRowsAVX2, 4)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
@@ -41,7 +41,7 @@ func avx512Reduce() []override {
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
-		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512)},
+		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512, 32)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512, sumShortRowsAVX512, 8)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
@@ -68,14 +68,16 @@ func signed(kernel reducer, bits uint64) reducer {
 	})
 }
 
-// held is accumulateNarrow by machine code.
-func held(kernel func(acc, x *float64, ldx, m, n int)) rowsAdding {
+// held is accumulateNarrow by machine code, of so many columns at once.
+func held(kernel func(acc, x *float64, ldx, m, n int), columns int) rowsAdding {
 	return func(acc, x []float64, ldx, m int) {
 		if len(acc) == 0 || m <= 0 {
 			return
 		}
 		_ = x[(m-1)*ldx+len(acc)-1]
-		kernel(&acc[0], &x[0], ldx, m, len(acc))
+		for j := 0; j < len(acc); j += columns {
+			kernel(&acc[j], &x[j], ldx, m, min(columns, len(acc)-j))
+		}
 	}
 }
 

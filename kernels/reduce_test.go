@@ -176,3 +176,17 @@ func BenchmarkTallest(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAccumulateRows adds up columns.
+func BenchmarkAccumulateRows(b *testing.B) {
+	for _, n := range []int{3, 16, 20, 32, 33, 50, 64, 65, 100, 128} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			const m = 128
+			x, acc := make([]float64, n*m), make([]float64, n)
+			for b.Loop() {
+				AccumulateRows(acc, x, n, m)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/elem")
+		})
+	}
+}

@@ -59,18 +59,22 @@ func DivScalar(dst, x []float64, s float64) {
 	}
 }
 
-// AccumulateRows adds m rows, which begin ldx apart in x, to acc, one after the other: four at a time
-// took 0.65 of the time of one by one, columns of 128 from the last cache.
+// AccumulateRows adds m rows, which begin ldx apart in x, to acc, one after the other.
 func AccumulateRows(acc, x []float64, ldx, m int) {
 	n := len(acc)
-	if n == 0 || m <= 0 {
-		return
-	}
-	if n <= mostHeld {
+	switch {
+	case n == 0 || m <= 0:
+	case n <= mostHeld:
 		accumulateNarrow(acc, x, ldx, m)
-		return
+	default:
+		accumulateWide(acc, x, ldx, m)
 	}
-	i := 0
+}
+
+// accumulateWide is AccumulateRows four rows at a time, which took 0.65 of the time of one by one, columns of 128 from the
+// last cache.
+func accumulateWide(acc, x []float64, ldx, m int) {
+	n, i := len(acc), 0
 	for ; i+4 <= m; i += 4 {
 		x := x[i*ldx:]
 		Accumulate4(acc, x[:n], x[ldx:][:n], x[2*ldx:][:n], x[3*ldx:][:n])
@@ -80,12 +84,18 @@ func AccumulateRows(acc, x []float64, ldx, m int) {
 	}
 }
 
-// mostHeld is how many sums machine code holds in registers.
-const mostHeld = 16
+// mostHeld is how many sums machine code holds in registers, some after the others: of 50 columns it takes half of the
+// time of four rows at a time.
+const mostHeld = 64
 
 // accumulateNarrow is AccumulateRows of few numbers each: 250000 rows of three took 0.2 ms, and as
 // many calls of Accumulate 2.
 var accumulateNarrow = func(acc, x []float64, ldx, m int) {
+	const few = 16
+	if len(acc) > few {
+		accumulateWide(acc, x, ldx, m)
+		return
+	}
 	for i := range m {
 		for j, v := range x[i*ldx:][:len(acc)] {
 			acc[j] += v

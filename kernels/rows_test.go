@@ -317,7 +317,7 @@ func TestResiduals(t *testing.T) {
 func TestAccumulateRows(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 2))
-		for n := range 40 {
+		for n := range 70 {
 			for m := range 10 {
 				ldx := n + r.IntN(3)
 				x, acc := guard(max(0, (m-1)*ldx+n), r.IntN(8)), guard(n, r.IntN(8))
