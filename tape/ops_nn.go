@@ -47,7 +47,7 @@ var nnRows = []Op{
 	{Name: "batch_norm", Args: "x, axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "standardize(x, axis, eps)"},
 	{Name: "dense", Args: "x, w, b", Doc: "x @ w + b", Body: "x @ w + b"},
 	{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
-	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Body: "-sum(log_softmax(logits, -1) * one_hot(labels, logits.shape[-1]), axis=-1)"},
+	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Call: sparseCrossEntropyCall, Body: "-sum(zmul(one_hot(labels, logits.shape[-1]), log_softmax(logits, -1)), axis=-1)"},
 	{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Joins: true, Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
 	{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(zmul(labels, log_softmax(logits, axis)), axis)", Note: "a label of 0 counts nothing, even at a logit of -inf"},
 	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "zmul(labels, softplus(-logits)) + zmul(1 - labels, softplus(logits))", Note: "0 at the infinite logit that its label means"},
@@ -128,3 +128,30 @@ const tanhshrinkNear = 1.5
 // tanhshrinkTerms are 2k/(2k+1)! for k = 11, …, 1: tanhshrinkNear^22 24/25! is below 2^-66 of the last one.
 var tanhshrinkTerms = [...]float64{22. / 25852016738884976640000, 20. / 51090942171709440000, 18. / 121645100408832000, 16. / 355687428096000,
 	14. / 1307674368000, 12. / 6227020800, 10. / 39916800, 8. / 362880, 6. / 5040, 4. / 120, 2. / 6}
+
+// sparseCrossEntropyCall looks whether each row has a label, and all are places in a row: of a label that is
+// none, the loss would be 0.
+func sparseCrossEntropyCall(c *call) value {
+	t, s, labels := c.t, c.t.Shape(c.ref(0)), c.ref(1)
+	if len(s) == 0 {
+		c.fail("shape", "sparse_softmax_cross_entropy needs a logit for each class, this is a scalar")
+	}
+	of := t.Shape(labels)
+	if b, ok := broadcast(of, lead(s)); !ok || !b.Equal(lead(s)) {
+		c.lo.fail(c.where(1), "shape", "logits of shape %v need labels of shape %v, one a row; these have shape %v", s, lead(s), of)
+	}
+	if len(t.Axes(labels)) > 0 {
+		return c.written()
+	}
+	n := last(s)
+	t.force(labels)
+	t.log.saw(t, labels, []float64{0, float64(n)}, sameRange)
+	if !arePlaces(t.data(labels), n) {
+		for _, v := range t.data(labels) {
+			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+				c.lo.fail(c.where(1), "shape", "label %v is not one of 0 … %d, the classes of logits of shape %v", v, n-1, s)
+			}
+		}
+	}
+	return c.written()
+}
