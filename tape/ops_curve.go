@@ -38,6 +38,7 @@ var curveRows = []Op{
 			if s := c.t.Shape(a); len(s) != 1 {
 				c.lo.fail(c.where(0), "shape", "searchsorted looks into a vector, this has shape %v", s)
 			}
+			c.ascends(0, "sort(a) ascends")
 			side := c.str(2)
 			if side != "left" && side != "right" {
 				c.lo.fail(c.where(2), "type", `side is "left" or "right", not %q`, side)
@@ -134,8 +135,35 @@ func interpCall(c *call) value {
 	if len(xp) != 1 || !xp.Equal(fp) || xp[0] == 0 {
 		c.fail("shape", "interp needs as many places as values in two vectors: xp has shape %v, fp %v", xp, fp)
 	}
+	c.ascends(1, "i = argsort(xp); interp(x, xp[i], fp[i]) has both in order")
 	return c.written()
 }
+
+// ascends demands that vector i does, if it is known by now: a search in another finds anything.
+func (c *call) ascends(i int, hint string) {
+	t, r := c.t, c.ref(i)
+	if !t.known(r) || len(t.Axes(r)) > 0 {
+		return
+	}
+	data := t.data(r)
+	t.log.saw(t, r, nil, ascending)
+	if k := descent(data); k > 0 {
+		c.lo.advise(c.where(i), "type", hint, "%s needs a vector that ascends: element %d is %s, after %s", c.op.Name, k, formatFloat(data[k]), formatFloat(data[k-1]))
+	}
+}
+
+// descent is where numbers, and NaN behind them, stop ascending; 0: nowhere.
+func descent(x []float64) int {
+	for k := 1; k < len(x); k++ {
+		if x[k] < x[k-1] || x[k-1] != x[k-1] && x[k] == x[k] {
+			return k
+		}
+	}
+	return 0
+}
+
+// ascending reports whether numbers do.
+func ascending(now, _ []float64) bool { return descent(now) == 0 }
 
 // A short vector of at most mostTaps numbers slides over leastTapped places or more as a sum of slices,
 // each times a number, which one tile program reads where they lie: windows that are written out for a
