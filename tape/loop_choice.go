@@ -23,8 +23,10 @@ var planCosts = 1.0
 // one on numbers, in nanoseconds; counted is how many steps a while loop is taken to have.
 // Gradients through 20 to 300 steps of rings of 60, layers of 8 and GRUs, Markov chains, descent
 // and vectors of 16 took .4 to 1.1 times as long as with one price of 15 µs for all plans.
+// Code that becomes machine code is priced as such (loop_machine.go): gradients through
+// 1000 and 4000 steps of eight sines of 2 numbers take half the time, now that they have code.
 const (
-	planning = 5e3
+	planning = 3e3
 	coding   = 350
 	counted  = 15e3
 )
@@ -53,11 +55,14 @@ func (l *loop) planned(extra ...Ref) bool {
 	if len(extra) > 0 { // it is not known how many
 		steps = counted
 	}
-	made := coding * work.numbers
-	if work.numbers > mostSplit {
+	made, coded := coding*work.numbers, work.coded
+	switch {
+	case work.numbers > mostSplit:
 		made = coding * work.operations
+	case worthMaking(int(work.numbers), int(steps), knotSaves):
+		made, coded = made+pieceMade+lineMade*work.numbers, work.machine
 	}
-	return !l.many && planCosts*(planning*work.operations+work.planned*steps) < made+work.coded*steps
+	return !l.many && planCosts*(planning*work.operations+work.planned*steps) < made+coded*steps
 }
 
 // rollFrom is the number of steps from which a loop is worth rolling whatever they do, and
@@ -212,35 +217,34 @@ func (l *loop) varies(live []bool) []bool {
 // code has the numbers for nothing: those of 16.
 type stepWork struct {
 	planned, coded      float64
+	machine             float64 // by code that is machine code
 	operations, numbers float64 // how many a plan has, and code
 }
 
 // add adds that of r. Steps that are counted are not steady: Go does each instruction.
 func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 	n, op := float64(t.size(r)), t.ins[r].Op()
-	var planned, coded float64
+	var planned, coded, machine float64
 	numbers := n
 	switch {
 	case op == opSlot || op == opLoad || t.isAnother(r):
 		return
 	case op.elementwise() && op.does() != kernels.DoNothing:
-		planned, coded = 6+0.2*n, 1.5*n
-	case op.elementwise() && n == 1: // in machine code
-		planned, coded = 13, 12
+		planned, coded, machine = 4.5+0.1*n, 2.2*n, 0.7*n
 	case op.elementwise():
-		planned, coded = 12+n, 30*n
+		planned, coded, machine = 12+n, 20*n, 10*n
 	case op.moves() || op == opAssemble:
 		planned, coded, numbers = 10+0.2*n, n, 0
 	case op == opMatmul:
 		p := t.productOf(r)
 		work := float64(p.m) * float64(p.n) * float64(p.k)
-		planned, coded, numbers = 15+work/8, work, work
+		planned, coded, machine, numbers = 15+work/8, work, 0.6*work, work
 		if args := t.Args(r); varies[args[1]] && (varies[args[0]] || p.n > 1) { // nothing is packed
 			planned = 120 + work/4
 		}
 	case op == opSum: // split up
 		numbers = float64(t.size(t.Args(r)[0]))
-		planned, coded = 15+n, 1.5*numbers
+		planned, coded, machine = 15+n, 1.5*numbers, 0.7*numbers
 	case op == opMaxOf || op == opMinOf || op == opNorm || op == opSoftmax || op == opLogsumexp:
 		planned, coded = 15+n, 100+n
 	default:
@@ -249,8 +253,12 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 	if !steady {
 		planned += 100
 	}
+	if machine == 0 {
+		machine = coded
+	}
 	w.planned += planned
 	w.coded += coded
+	w.machine += machine
 	w.operations++
 	w.numbers += numbers
 }
