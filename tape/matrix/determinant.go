@@ -121,7 +121,12 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int) {
 		}
 		return
 	}
-	if wellPivoted(lu) {
+	switch {
+	case wellPivoted(lu) && n <= mostLaned: // as side by side
+		f, e := h.DetBy(a, lu, perm)
+		spreadCofactors(dst, h.refinedInverse(a, lu, perm, false).Data, n, f, e)
+		return
+	case wellPivoted(lu):
 		inv, by := Dense{}, 1.0
 		if n <= exactRows {
 			inv = h.refinedInverse(a, lu, perm, true)
@@ -147,6 +152,16 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int) {
 		c[i] = float64(sign * productWithout(s, i))
 	}
 	h.SpreadInto(dst, u, c, v)
+}
+
+// spreadCofactors writes f 2^e times the transpose of an inverse.
+func spreadCofactors(dst, inv []float64, n int, f float64, e int) {
+	for i := range n {
+		for j := range n {
+			dst[i*n+j] = float64(f * inv[j*n+i])
+		}
+	}
+	Of(dst, n, n).Scale(e)
 }
 
 // CofactorsAlong writes the derivative of the cofactors of a along directions g, the

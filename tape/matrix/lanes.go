@@ -153,6 +153,21 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 	}
 }
 
+// CofactorsBy writes the cofactors of g matrices of n rows, as Cofactors does by factors that LUs wrote.
+func (h *Solver) CofactorsBy(dst, a, factors []float64, n, g int) {
+	inverses := h.raw(g, n*n)
+	h.Inverses(inverses.Data, a, factors, n, g) // of what is singular they mean nothing
+	h.Dets(a, factors, n, g, func(l int, f float64, e int) {
+		one, to := factors[l*(n*n+n):][:n*n+n], dst[l*n*n:][:n*n]
+		lu := Of(one[:n*n], n, n)
+		if wellPivoted(lu) {
+			spreadCofactors(to, inverses.Row(l), n, f, e)
+			return
+		}
+		h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil) // which go by the singular values
+	})
+}
+
 // permuted are g matrices of n rows with their rows in the order of the factors, side by side.
 func (h *Solver) permuted(a, factors []float64, n, g int) laned {
 	x := h.raw(g, n*n)

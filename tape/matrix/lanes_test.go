@@ -72,6 +72,16 @@ func TestLanes(t *testing.T) {
 					}
 					continue
 				}
+				cofactors := New(g*n, n)
+				h.CofactorsBy(cofactors.Data, a.Data, factors.Data, n, g)
+				for l := range g {
+					m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
+					lu, perm := h.LU(m)
+					h.Cofactors(want.Data, m, lu, perm)
+					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
+						t.Fatalf("cofactors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got, want.Data)
+					}
+				}
 				inverses := New(g*n, n)
 				h.Inverses(inverses.Data, a.Data, factors.Data, n, g)
 				for l := range g {
