@@ -72,7 +72,7 @@
 //	loop_choice loop_planned* loop_blocks* loop_rights  steps that are planned,
 //	loop_steady*                                        or lists of kernels' calls
 //	series series_*                                     derivatives of high order
-//	plan live fold fuse picked place                    the plan and its passes
+//	plan live fold fuse linger picked place             the plan and its passes
 //	chain chain_*                                       layers carried through together
 //	slide slide_run                                     tile programs that run side by side
 //	moved moved_run moved_back                          what is read where it lies

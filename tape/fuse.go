@@ -24,6 +24,7 @@ func passFuse(p *Plan) {
 		f.add(r)
 	}
 	p.wait()
+	p.linger()
 	p.gather()
 	p.sortSteps(f.top)
 }

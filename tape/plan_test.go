@@ -550,3 +550,35 @@ func TestWaitingTakesNoMemory(t *testing.T) {
 		t.Errorf("%d bytes at once, %d times the gradient", a.Stats.Peak, a.Stats.Peak/each)
 	}
 }
+
+// TestLinger: the slope of what is added up along rows is computed where it is read, unless it comes along with a value,
+// is read elsewhere, too, or reads more than one tensor.
+func TestLinger(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		first int // instructions of the first elementwise step
+	}{
+		{"sum(sum(x^2, 1)^2)", 1},
+		{"sum(sum(sin(x), 1)^2)", 2},
+		{"sum(sum(x^2, 1)^2) + sum(sum(2*x, 1)^2)", 2},
+		{"sum(sum(x*(x*y), 1)^2)", 2},
+	} {
+		q := question(t, "grad", c.text, "x=[[1, 2, 3], [4, 5, 6]]", "y=[[1, 2, 3], [4, 5, 7]]")
+		if !comparePlan(t, func() *Question { return q }) {
+			t.Errorf("the gradient of %s could not be compared", c.text)
+			continue
+		}
+		s, want, err := recorded(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range s.t.plan(want).steps {
+			if step.kind == stepTile {
+				if len(step.refs) != c.first {
+					t.Errorf("the first elementwise step of the gradient of %s has %d instructions, want %d", c.text, len(step.refs), c.first)
+				}
+				break
+			}
+		}
+	}
+}
