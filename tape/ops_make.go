@@ -78,7 +78,9 @@ var constructorRows = []Op{
 		}
 		return c.t.ownTensor(out)
 	}},
-	{Name: "geomspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num, endpoint)"},
+	{Name: "geomspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: `r = stop / start; t = linspace(0, 1, num, endpoint)
+			apart = isfinite(start) && isfinite(stop) && start * sign(stop) > 0 && (r == 0 || r == inf)
+			any(apart) ? sign(start) * abs(start)^(1 - t) * abs(stop)^t : start * r^t`},
 	{Name: "logspace", Args: "start, stop, num=50, endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
 	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
 		x := c.ref(0)

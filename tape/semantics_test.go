@@ -180,6 +180,9 @@ var values = []struct {
 	{"vmap(sparse_softmax_cross_entropy)([[0, 0], [1, 1]], [1, 0])", "[0.69314718056, 0.69314718056]", nil},
 	{"sparse_softmax_cross_entropy([[0, 0], [1, 1]], 1)", "[0.69314718056, 0.69314718056]", nil},
 	{"searchsorted([-inf, 0, 0, inf, nan, nan], [0, nan])", "[1, 4]", nil}, // NaN comes last, and equal ones ascend
+	{"geomspace(1e-300, 1e300, 3)", "[1e-300, 1, 1e+300]", nil},            // whose ratio is too large
+	{"geomspace(-1e300, -1e-300, 3)", "[-1e+300, -1, -1e-300]", nil},
+	{"geomspace(1, inf, 3)", "[1, inf, inf]", nil},
 	{"sigmoid_cross_entropy([inf, -inf, inf, -inf], [1, 0, 0, 1])", "[0, 0, inf, inf]", nil},
 	{"softmax([[7, 7], [7, 7]], axis=None)", "[[0.25, 0.25], [0.25, 0.25]]", nil},
 	{"log_softmax([[1, -inf], [1, -inf]], axis=None) == -log(2)", "[[true, false], [true, false]]", nil},
