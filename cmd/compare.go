@@ -106,9 +106,17 @@ func dotted(what, name string) string {
 	return what + "." + name
 }
 
+// isSingle reports whether some tensor of v is float32.
+func isSingle(v *tensor.Value) (single bool) {
+	v.Leaves("", func(_ string, leaf *tensor.Value) {
+		single = single || leaf.Kind == tensor.KindTensor && leaf.Tensor.DType == tensor.Float32
+	})
+	return single
+}
+
 // compareTarget compares the values themselves, which have no reason to differ by more
-// than rounding.
-func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise float64) {
+// than rounding: that of float32, if the tape has any.
+func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise float64, single bool) {
 	var mine, theirs []float64
 	var shape tensor.Shape
 	gather := func(v *tensor.Value, to *[]float64) {
@@ -132,7 +140,7 @@ func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise fl
 		if tapes.Kind == tensor.KindTensor {
 			n.What += subscript(unravel(i, shape))
 		}
-		if tapes.Kind == tensor.KindTensor && tapes.Tensor.DType == tensor.Float32 {
+		if single || isSingle(tapes) {
 			n.Tol += 1e-5 * scale
 		}
 		if n.holds() {

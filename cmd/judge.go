@@ -203,7 +203,11 @@ func (o *checkOptions) judge(r *checked, q *tape.Question, c *checkCase, ev *ref
 			}
 		})
 	}
-	compareTarget(r, cmp.Or(prefix, "value"), target.Value, value, noise)
+	single := false // operations of float32 round to it, also on the way to a float64
+	for _, v := range vars {
+		single = single || isSingle(v)
+	}
+	compareTarget(r, cmp.Or(prefix, "value"), target.Value, value, noise, single)
 	var paths []string
 	var leaves []*tensor.Value
 	target.Payload.Leaves("", func(path string, leaf *tensor.Value) {

@@ -137,6 +137,7 @@ func TestCommandLines(t *testing.T) {
 		{"check s=sin(x);s^2 -a x=1 --claim x=2*s*cos(x)", "", 4, "", "s has no value (?s).*no names that the program binds"},
 		{"check 2+3 --points 3", "", 2, "^$", "nothing to differentiate by"},
 		{"check float32(x)*x -a x=1.1", "", 0, "ok: 2 of 2", ""},                                      // differences of what is rounded would say 1.1
+		{"check std(x)*3+exp(x[0]) -a x=float32([1.1,2.3,-0.7])", "", 0, "ok: 4 of 4", ""},            // a float64, of what is rounded to float32
 		{"check sum(x*w) -a w=[1,2] -a x=float32(1) --points 2 --rtol 1e-9", "", 0, "ok: 8 of 8", ""}, // both sides have the x drawn
 		{"plot", "", 2, "", "write nabla plot"},
 		{"plot x=[1,2,3];y=(1,[2,3]) --of x,y", "", 2, "", "the target is not one tensor"},
