@@ -12,10 +12,9 @@ import (
 // it has alone.
 
 // mostLaned is how many rows such matrices have at most: of 16, whose columns take one another's
-// place in the first cache, an inverse took 1.2 times as long as alone. They have four at least, for what has fewer needs no
-// factors.
+// place in the first cache, an inverse took 1.2 times as long as alone.
 const (
-	leastLaned = 4
+	leastLaned = 2
 	mostLaned  = 12
 )
 
@@ -153,6 +152,102 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 	}
 }
 
+// LanedSolution reports whether systems of n rows with one right side each are solved side by side.
+func LanedSolution(n int) bool { return n > 1 && n <= mostLaned }
+
+// Solutions writes the solutions of g systems of n rows with one right side each, as Refined has them by
+// factors that LUs or LU wrote.
+func (h *Solver) Solutions(dst, a, factors, b []float64, n, g int, trans bool) {
+	s := lanedSystem{lu: h.lanes(factors, n, g), t: h.raw(1, g).Data}
+	x, rest := h.lanes(b, 1, g), h.lanes(b, 1, g)
+	s.solve(h, x, trans)
+	m := h.lanes(a, n, g)
+	for i := range n {
+		row, apart := m.from(i, 0), g
+		if trans {
+			row, apart = m.from(0, i), n*g
+		}
+		kernels.ResidualsApart(rest.at(i, 0), x.d, row, g, apart, n)
+	}
+	s.solve(h, rest, trans)
+	h.correctLanes(x, rest)
+	x.apart(dst, n)
+}
+
+// correctLanes adds to each of the numbers side by side their corrections, where all of both are finite.
+func (h *Solver) correctLanes(x, more laned) {
+	odd, t := h.New(1, x.g).Data, h.raw(1, x.g).Data // not 0 where something is not finite
+	for _, y := range []laned{x, more} {
+		for i := 0; i < len(y.d); i += y.g {
+			kernels.Sub(t, y.d[i:i+y.g], y.d[i:i+y.g])
+			kernels.Add(odd, odd, t)
+		}
+	}
+	for l, v := range odd {
+		for i := l; i < len(more.d) && v != 0; i += more.g {
+			more.d[i] = math.Copysign(0, x.d[i]) // which adds nothing
+		}
+	}
+	kernels.Add(x.d, x.d, more.d)
+}
+
+// A lanedSystem are the factors of systems side by side, each with its permutation in a row below.
+type lanedSystem struct {
+	lu laned
+	t  []float64
+}
+
+// solve overwrites x with the solutions by the factors alone, as fewSystem.solve does.
+func (s *lanedSystem) solve(h *Solver, x laned, trans bool) {
+	defer h.free(h.used)
+	n, g := s.lu.n, x.g
+	y := h.laned(n, 1, g)
+	place := func(i, l int) int { return int(s.lu.at(n, i)[l])*g + l } // of what is in row i of the factors
+	if trans {
+		copy(y.d, x.d)
+		s.substitute(y, trans, true, false)
+		s.substitute(y, trans, false, true)
+		for i := range n {
+			for l := range g {
+				x.d[place(i, l)] = y.d[i*g+l]
+			}
+		}
+		return
+	}
+	for i := range n {
+		for l := range g {
+			y.d[i*g+l] = x.d[place(i, l)]
+		}
+	}
+	s.substitute(y, trans, true, true)
+	s.substitute(y, trans, false, false)
+	copy(x.d, y.d)
+}
+
+// substitute is fewSystem.substitute.
+func (s *lanedSystem) substitute(x laned, trans, forward, unit bool) {
+	n := s.lu.n
+	for k := range n {
+		i, from, to := k, k+1, n
+		if !forward {
+			i = n - 1 - k
+			from, to = 0, i
+		}
+		v := x.at(i, 0)
+		if !unit {
+			kernels.Div(v, v, s.lu.at(i, i))
+		}
+		for j := from; j < to; j++ {
+			f := s.lu.at(j, i)
+			if trans {
+				f = s.lu.at(i, j)
+			}
+			kernels.Mul(s.t, v, f)
+			kernels.Sub(x.at(j, 0), x.at(j, 0), s.t)
+		}
+	}
+}
+
 // CofactorsBy writes the cofactors of g matrices of n rows, as Cofactors does by factors that LUs wrote.
 func (h *Solver) CofactorsBy(dst, a, factors []float64, n, g int) {
 	inverses := h.raw(g, n*n)
@@ -221,18 +316,6 @@ func (h *Solver) Inverses(dst, a, factors []float64, n, g int) {
 			}
 		}
 	}
-	odd, t := h.New(1, g).Data, h.raw(1, g).Data // not 0 where something is not finite
-	for _, y := range []laned{inv, more} {
-		for i := 0; i < len(y.d); i += y.g {
-			kernels.Sub(t, y.d[i:i+g], y.d[i:i+g])
-			kernels.Add(odd, odd, t)
-		}
-	}
-	for l, v := range odd {
-		for i := l; i < len(more.d) && v != 0; i += more.g {
-			more.d[i] = math.Copysign(0, inv.d[i]) // which adds nothing
-		}
-	}
-	kernels.Add(inv.d, inv.d, more.d)
+	h.correctLanes(inv, more)
 	inv.apart(dst, n*n)
 }

@@ -102,3 +102,43 @@ func TestLanes(t *testing.T) {
 		}
 	}
 }
+
+// TestLanedSolutions holds solutions side by side to those alone, bit for bit, of systems that may have
+// numbers far apart, or one that is not finite.
+func TestLanedSolutions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 11))
+	h := new(Solver)
+	for n := 2; n <= mostLaned; n++ {
+		if !LanedSolution(n) {
+			t.Fatalf("systems of %d rows are not solved side by side", n)
+		}
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+			a, b := drawn(rng, g*n, n), drawn(rng, g, n)
+			for range g {
+				a.Data[rng.IntN(len(a.Data))] *= []float64{0, math.Copysign(0, -1), 1e-200, 1e20, math.Inf(1)}[rng.IntN(5)]
+				b.Data[rng.IntN(len(b.Data))] *= []float64{0, math.Copysign(0, -1), 1e-300, 1e300, math.NaN()}[rng.IntN(5)]
+			}
+			factors := New(g*(n+1), n)
+			for l := range g {
+				one := factors.Data[l*(n*n+n):]
+				lu, perm := h.LU(Of(a.Data[l*n*n:(l+1)*n*n], n, n))
+				copy(one, lu.Data)
+				for i, p := range perm {
+					one[n*n+i] = float64(p)
+				}
+			}
+			for _, trans := range []bool{false, true} {
+				got := New(g, n)
+				h.Solutions(got.Data, a.Data, factors.Data, b.Data, n, g, trans)
+				for l := range g {
+					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
+					lu, perm := h.LU(m)
+					want := h.Refined(m, lu, perm, Of(b.Row(l), n, 1), trans)
+					if !equals(got.Row(l), want.Data) {
+						t.Fatalf("solution %d of %d with %d rows, transposed %t, is %v, alone %v", l, g, n, trans, got.Row(l), want.Data)
+					}
+				}
+			}
+		}
+	}
+}
