@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"nabla/tape/matrix"
 	"nabla/tape/tensor"
@@ -50,6 +51,17 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) })
 		},
 		Run: func(c *run) {
+			if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
+				var odd atomic.Bool
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+					if !h.Choleskys(dst, x[0], n, g) {
+						odd.Store(true)
+					}
+				})
+				if !odd.Load() {
+					return
+				}
+			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				l, k, p := h.Cholesky(h.Symmetric(a))
 				if k >= 0 {

@@ -97,6 +97,13 @@ var systemRows = []Op{
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
 	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Switches: [2]string{"upper", "transposed"}, Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
 		Run: func(c *run) {
+			n, k := last(c.shapes[0]), last(c.shapes[1])
+			if c.sideBySide(matrix.LanedTriangle(n, k)) && regularMatrices(c.args[0], n, n*n) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+					h.TriSolves(dst, x[0], x[1], n, k, g, c.attr.Flag, c.attr.Flag2)
+				})
+				return
+			}
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				if k := matrix.ZeroPivot(x[0]); k >= 0 {
 					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
@@ -177,8 +184,13 @@ func (c *run) regular(lu matrix.Dense) {
 // areRegular reports whether no pivot of the second argument's factors is 0.
 func (c *run) areRegular() bool {
 	n := last(c.shapes[0])
-	for f := c.args[1]; len(f) > 0; f = f[n*n+n:] {
-		if matrix.ZeroPivot(matrix.Of(f[:n*n], n, n)) >= 0 {
+	return regularMatrices(c.args[1], n, n*n+n)
+}
+
+// regularMatrices reports whether no diagonal has a 0, of matrices of n rows that begin so many numbers apart.
+func regularMatrices(all []float64, n, apart int) bool {
+	for ; len(all) > 0; all = all[apart:] {
+		if matrix.ZeroPivot(matrix.Of(all[:n*n], n, n)) >= 0 {
 			return false
 		}
 	}

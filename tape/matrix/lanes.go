@@ -248,6 +248,66 @@ func (s *lanedSystem) substitute(x laned, trans, forward, unit bool) {
 	}
 }
 
+// Choleskys writes the lower triangles of g matrices of n rows, as Cholesky has them of their symmetric
+// parts, and reports whether all are positive definite.
+func (h *Solver) Choleskys(dst, a []float64, n, g int) bool {
+	x, l := h.lanes(a, n, g), h.zeros(n, n, g)
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			u, v := x.at(i, j), x.at(j, i)
+			for k, y := range v {
+				if u[k] != y { // subnormal halves would be rounded
+					u[k] = float64(0.5*u[k]) + float64(0.5*y)
+				}
+			}
+		}
+	}
+	for j := range n {
+		for c := j; c < n; c++ {
+			if j > 0 {
+				kernels.ResidualsApart(x.at(j, c), x.from(0, j), x.from(0, c), n*g, n*g, j)
+			}
+		}
+		pivot := x.at(j, j)
+		for _, v := range pivot {
+			if v <= 0 {
+				return false
+			}
+		}
+		kernels.Sqrt(l.at(j, j), pivot)
+		copy(pivot, l.at(j, j))
+		for c := j + 1; c < n; c++ {
+			kernels.Div(x.at(j, c), x.at(j, c), pivot)
+			copy(l.at(c, j), x.at(j, c))
+		}
+	}
+	l.apart(dst, n*n)
+	return true
+}
+
+// LanedTriangle reports whether triangles of n rows are solved with k right sides each side by side.
+func LanedTriangle(n, k int) bool {
+	return n > 1 && n <= mostLaned && k > 0 && k <= shortRows && isShort(n, k)
+}
+
+// TriSolves writes the solutions of g triangles of n rows with k right sides each, as TriSolve does.
+func (h *Solver) TriSolves(dst, l, b []float64, n, k, g int, upper, trans bool) {
+	x, y := h.lanes(l, n, g), h.lanes(b, k, g)
+	for s := range n {
+		i, from, to := step(s, n, upper == trans)
+		for c := range k {
+			if known, apart := x.from(i, from), g; to > from {
+				if trans {
+					known, apart = x.from(from, i), n*g
+				}
+				kernels.ResidualsApart(y.at(i, c), known, y.from(from, c), apart, k*g, to-from)
+			}
+			kernels.Div(y.at(i, c), y.at(i, c), x.at(i, i))
+		}
+	}
+	y.apart(dst, n*k)
+}
+
 // CofactorsBy writes the cofactors of g matrices of n rows, as Cofactors does by factors that LUs wrote.
 func (h *Solver) CofactorsBy(dst, a, factors []float64, n, g int) {
 	inverses := h.raw(g, n*n)

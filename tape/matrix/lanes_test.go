@@ -142,3 +142,57 @@ func TestLanedSolutions(t *testing.T) {
 		}
 	}
 }
+
+// TestLanedTriangles holds Cholesky factors, and solutions by triangles, side by side to those alone, bit for bit.
+func TestLanedTriangles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 12))
+	h := new(Solver)
+	for n := leastLaned; n <= mostLaned; n++ {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+			a, m := New(g*n, n), New(n, n)
+			at := func(x Dense, l int) Dense { return Of(x.Data[l*n*x.N:(l+1)*n*x.N], n, x.N) }
+			for l := range g {
+				x := drawn(rng, n, n)
+				h.Product(m, x, false, x, true)
+				for i := range n {
+					m.Data[i*n+i] += 1e-3
+				}
+				m.Data[rng.IntN(n*n)] *= 1 + 0x1p-40 // not quite symmetric
+				copy(at(a, l).Data, m.Data)
+			}
+			got := New(g*n, n)
+			if !h.Choleskys(got.Data, a.Data, n, g) {
+				t.Fatalf("%d matrices of %d rows are said not to be positive definite", g, n)
+			}
+			for l := range g {
+				if want, _, _ := h.Cholesky(h.Symmetric(at(a, l))); !equals(at(got, l).Data, want.Data) {
+					t.Fatalf("factor %d of %d with %d rows is %v, alone %v", l, g, n, at(got, l).Data, want.Data)
+				}
+			}
+			for _, k := range []int{1, 2, 5, n, shortRows} {
+				if !LanedTriangle(n, k) {
+					continue
+				}
+				b, x := drawn(rng, g*n, k), New(g*n, k)
+				for range g {
+					b.Data[rng.IntN(len(b.Data))] = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1)}[rng.IntN(4)]
+				}
+				for way := range 4 {
+					upper, trans := way&1 != 0, way&2 != 0
+					h.TriSolves(x.Data, a.Data, b.Data, n, k, g, upper, trans) // one triangle of a, or the other
+					for l := range g {
+						want := h.clone(at(b, l))
+						h.TriSolve(at(a, l), want, upper, trans)
+						if !equals(at(x, l).Data, want.Data) {
+							t.Fatalf("solution %d of %d with %d rows and %d right sides, upper %t, transposed %t, is %v, alone %v", l, g, n, k, upper, trans, at(x, l).Data, want.Data)
+						}
+					}
+				}
+			}
+			copy(at(a, g-1).Data, make([]float64, n))
+			if h.Choleskys(got.Data, a.Data, n, g) {
+				t.Errorf("%d matrices of %d rows, the last with a row of zeros, are said to be positive definite", g, n)
+			}
+		}
+	}
+}

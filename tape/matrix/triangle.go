@@ -41,7 +41,7 @@ func step(s, n int, forward bool) (i, from, to int) {
 // dot products and multiples of rows.
 func (h *Solver) solveTriangle(l triangle, b part) {
 	switch {
-	case b.n <= shortRows && l.m <= shortSide && (b.n > 4 || l.m <= fewRows):
+	case b.n <= shortRows && isShort(l.m, b.n):
 		triSolveShort(l, b)
 	case b.n < 16:
 		h.triSolveFew(l, b)
@@ -56,6 +56,9 @@ const (
 	shortSide = 16
 	shortRows = 64
 )
+
+// isShort reports whether n rows with k right sides are solved by such sums.
+func isShort(n, k int) bool { return n <= shortSide && (k > 4 || n <= fewRows) }
 
 // triSolveShort solves row by row by such sums.
 func triSolveShort(l triangle, b part) {
