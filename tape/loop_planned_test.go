@@ -255,7 +255,7 @@ func TestWhatIsPlanned(t *testing.T) {
 		want, large bool
 	}{
 		{"h = v\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", true, true},
-		{"h = v[:3]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", false, false},
+		{"h = v[:2]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", false, false},
 		{"h = v[:3]\nfor i in range(800) { h = tanh(h*x) }\nsum(h)", true, false},                                 // for long
 		{"h = v[:2]\nfor i in range(80000) { h = h*x + 0.1*h*h }\nsum(h)", false, false},                          // numbers do as well
 		{"s = x\nfor i in range(80000) { s = tanh(s*y) }\ns", false, false},                                       //
