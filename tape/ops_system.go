@@ -53,7 +53,7 @@ var systemRows = []Op{
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Run: func(c *run) {
-			if n := last(c.shapes[0]); last(c.shapes[2]) == 1 && c.sideBySide(matrix.LanedSolution(n)) && c.areRegular() {
+			if n := last(c.shapes[0]); last(c.shapes[2]) == 1 && c.sideBySide(matrix.Laned(n)) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
 					h.Solutions(dst, x[0], x[1], x[2], n, g, c.attr.Flag)
 				})

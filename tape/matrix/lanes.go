@@ -129,8 +129,8 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 			rest.minus(i, j, l, 0, 0, u, 0, j, i+1)
 		}
 	}
-	lu.solve(rest, false, true)
-	lu.solve(rest, true, false)
+	lu.solve(rest, false, false, true)
+	lu.solve(rest, true, false, false)
 	trace := h.New(1, g).Data
 	for i := range n {
 		kernels.Add(trace, trace, rest.at(i, i))
@@ -151,9 +151,6 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 		h.placed = was
 	}
 }
-
-// LanedSolution reports whether systems of n rows with one right side each are solved side by side.
-func LanedSolution(n int) bool { return n > 1 && n <= mostLaned }
 
 // Solutions writes the solutions of g systems of n rows with one right side each, as Refined has them by
 // factors that LUs or LU wrote.
@@ -256,9 +253,7 @@ func (h *Solver) Choleskys(dst, a []float64, n, g int) bool {
 		for j := i + 1; j < n; j++ {
 			u, v := x.at(i, j), x.at(j, i)
 			for k, y := range v {
-				if u[k] != y { // subnormal halves would be rounded
-					u[k] = float64(0.5*u[k]) + float64(0.5*y)
-				}
+				u[k] = middle(u[k], y)
 			}
 		}
 	}
@@ -287,24 +282,13 @@ func (h *Solver) Choleskys(dst, a []float64, n, g int) bool {
 
 // LanedTriangle reports whether triangles of n rows are solved with k right sides each side by side.
 func LanedTriangle(n, k int) bool {
-	return n > 1 && n <= mostLaned && k > 0 && k <= shortRows && isShort(n, k)
+	return Laned(n) && k > 0 && k <= shortRows && isShort(n, k)
 }
 
 // TriSolves writes the solutions of g triangles of n rows with k right sides each, as TriSolve does.
 func (h *Solver) TriSolves(dst, l, b []float64, n, k, g int, upper, trans bool) {
 	x, y := h.lanes(l, n, g), h.lanes(b, k, g)
-	for s := range n {
-		i, from, to := step(s, n, upper == trans)
-		for c := range k {
-			if known, apart := x.from(i, from), g; to > from {
-				if trans {
-					known, apart = x.from(from, i), n*g
-				}
-				kernels.ResidualsApart(y.at(i, c), known, y.from(from, c), apart, k*g, to-from)
-			}
-			kernels.Div(y.at(i, c), y.at(i, c), x.at(i, i))
-		}
-	}
+	x.solve(y, upper, trans, false)
 	y.apart(dst, n*k)
 }
 
@@ -335,16 +319,18 @@ func (h *Solver) permuted(a, factors []float64, n, g int) laned {
 	return h.lanes(x.Data, n, g)
 }
 
-// solve overwrites b with the solution of l x = b for a triangle of factors, as triSolveShort does.
-func (x laned) solve(b laned, upper, unit bool) {
-	n := x.n
-	for s := range n {
-		i, from, to := s, 0, s
-		if upper {
-			i, from, to = n-1-s, n-s, n
-		}
-		for c := range n {
-			b.minus(i, c, x, i, from, b, from, c, to-from)
+// solve overwrites b with the solution of l x = b, or with trans of lᵀ x = b, for the triangle of x that upper
+// names, as triSolveShort does; its diagonal counts as ones if unit is set.
+func (x laned) solve(b laned, upper, trans, unit bool) {
+	for s := range x.n {
+		i, from, to := step(s, x.n, upper == trans)
+		for c := range b.n {
+			if known, apart := x.from(i, from), x.g; to > from {
+				if trans {
+					known, apart = x.from(from, i), x.n*x.g
+				}
+				kernels.ResidualsApart(b.at(i, c), known, b.from(from, c), apart, b.n*b.g, to-from)
+			}
 			if !unit {
 				kernels.Div(b.at(i, c), b.at(i, c), x.at(i, i))
 			}
@@ -362,8 +348,8 @@ func (h *Solver) Inverses(dst, a, factors []float64, n, g int) {
 			inv.at(i, int(p))[l] = 1
 		}
 	}
-	lu.solve(inv, false, true)
-	lu.solve(inv, true, false)
+	lu.solve(inv, false, false, true)
+	lu.solve(inv, true, false, false)
 	for i := range n {
 		for j := range n {
 			one.minus(i, j, x, i, 0, inv, 0, j, n)

@@ -109,7 +109,7 @@ func TestLanedSolutions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 11))
 	h := new(Solver)
 	for n := 2; n <= mostLaned; n++ {
-		if !LanedSolution(n) {
+		if !Laned(n) {
 			t.Fatalf("systems of %d rows are not solved side by side", n)
 		}
 		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {

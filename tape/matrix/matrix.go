@@ -121,11 +121,17 @@ func finite(x []float64) bool {
 func (h *Solver) Symmetric(a Dense) Dense {
 	s := h.transposed(a)
 	for i, y := range s.Data {
-		if x := a.Data[i]; x != y { // subnormal halves would be rounded
-			s.Data[i] = float64(0.5*x) + float64(0.5*y)
-		}
+		s.Data[i] = middle(a.Data[i], y)
 	}
 	return s
+}
+
+// middle is (x + y)/2; subnormal halves of what is equal would be rounded.
+func middle(x, y float64) float64 {
+	if x == y {
+		return y
+	}
+	return float64(0.5*x) + float64(0.5*y)
 }
 
 // axpy is y += a x.
