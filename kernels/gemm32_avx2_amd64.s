@@ -98,7 +98,7 @@ whole8:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times8
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y8, Y9
@@ -371,7 +371,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y4, Y5
@@ -536,7 +536,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y2, Y3
@@ -648,7 +648,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y1
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y1, Y1
@@ -842,7 +842,7 @@ whole6:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times6
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1178,7 +1178,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1416,7 +1416,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1565,7 +1565,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1755,7 +1755,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2068,7 +2068,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y6
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2254,7 +2254,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y3
-	CMPB         216(AX), $0x00
+	CMPB         224(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0

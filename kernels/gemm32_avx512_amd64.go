@@ -39,3 +39,12 @@ func gemm32AVX512x3(x *call32)
 //
 //go:noescape
 func pack32AVX512(dst *float32, x *float32, ldx int, m int, n int)
+
+// keep32AVX512 is
+//
+//	// 32 < n <= 48, m = 8; it uses x up
+//	pack(keep, b, bRow, k, n)
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//
+//go:noescape
+func keep32AVX512(x *call32)

@@ -22,10 +22,10 @@ func avx2Gemm() []override {
 
 func avx512Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, keep: keeper(keepAVX512), pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[columnar]{&timesColumn, columnOf(columnAVX512)},
@@ -109,6 +109,7 @@ type call[T float32 | float64] struct {
 
 	tall int // rows left from which on tiles are of 9
 	late int // columns of A, two, that are left for when rows are stored
+	keep *T  // where the panel of B is packed
 
 	add bool
 }
@@ -187,6 +188,20 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 		gemm2AVX2(&x)
 	default:
 		gemm1AVX2(&x)
+	}
+}
+
+// keeper is the keep of a multiplier, in machine code.
+func keeper[T float32 | float64](tile func(x *call[T])) func(dst, c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool) {
+	return func(dst, c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool) {
+		const further = 32
+		var x call[T]
+		size := int(unsafe.Sizeof(*x.c))
+		x.c, x.a, x.b, x.keep, x.next = &c[0], &a[0], &b[0], &dst[0], &b[min(further, k-1)*bRow]
+		x.ldc, x.aRow, x.aCol, x.bRow, x.nextCol = size*ldc, size*aRow, size*aCol, size*bRow, size*bRow
+		x.m, x.n, x.k, x.add = m, n, k, add
+		x.aTile, x.cTile = m*x.aRow, m*x.ldc
+		tile(&x)
 	}
 }
 

@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -339,7 +339,7 @@ written8:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -509,7 +509,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -625,7 +625,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -759,7 +759,7 @@ rows6:
 	SUBQ       $0x08, R10
 	CMPQ       R10, $0x01
 	JLS        rows4
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1136,7 +1136,7 @@ written6:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1383,7 +1383,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1538,7 +1538,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1678,7 +1678,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2032,7 +2032,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2226,7 +2226,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       216(AX), $0x00
+	CMPB       224(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10

@@ -40,6 +40,15 @@ func gemm3AVX512(x *call64)
 //go:noescape
 func packAVX512(dst *float64, x *float64, ldx int, m int, n int)
 
+// keepAVX512 is
+//
+//	// 16 < n <= 24, m = 8; it uses x up
+//	pack(keep, b, bRow, k, n)
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//
+//go:noescape
+func keepAVX512(x *call64)
+
 // outer1AVX512 is
 //
 //	// 0 < n <= 8; it uses x up

@@ -55,6 +55,10 @@ type multiplier[T float32 | float64] struct {
 	groups bool                            // rows may lie apart in groups of any number
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 	near   bool                            // panels of B are packed that would leave the first cache
+
+	// keep is panel of tall rows of A and more than two thirds of the width, which packs B to dst as it
+	// reads it; nil: there is none.
+	keep func(dst, c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool)
 }
 
 // tiles says how far each so many rows begin after those before, in A, B and C; where it is zero

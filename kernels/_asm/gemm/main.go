@@ -57,6 +57,9 @@ func main() {
 		panel(vectors, false)
 	}
 	pack()
+	if kit.Wide {
+		keep()
+	}
 	if !kit.Single {
 		for vectors := 1; vectors <= 3; vectors++ {
 			panel(vectors, true)
@@ -95,18 +98,8 @@ func panel(vectors int, rounds bool) {
 	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s%s", (vectors-1)*lanes, vectors*lanes, readable, call, after))
 	Pragma("noescape")
 
-	p := &gemm{vectors: vectors, rounds: rounds, call: param("x")}
-	for _, f := range []struct {
-		r    *reg.GPVirtual
-		name string
-	}{{&p.c, "c"}, {&p.ldc, "ldc"}, {&p.a, "a"}, {&p.aRow, "aRow"}, {&p.aCol, "aCol"}, {&p.bRow, "bRow"}} {
-		*f.r = p.load(f.name)
-	}
-	p.aRow3 = GP64()
-	LEAQ(Mem{Base: p.aRow, Index: p.aRow, Scale: 2}, p.aRow3)
-	if kit.Wide {
-		p.mask = kit.FirstLanes(p.tail())
-	}
+	p := &gemm{vectors: vectors, rounds: rounds}
+	p.begin()
 	heights := tiles(vectors, rounds)
 	for i, rows := range heights {
 		label := fmt.Sprintf("rows%d", rows)
@@ -142,6 +135,38 @@ func panel(vectors int, rounds bool) {
 	RET()
 }
 
+// keep writes the tile that a panel of B is packed by: it reads the rows of B where they lie, and
+// writes each of them down as it comes.
+func keep() {
+	const vectors = 3
+	name := "keep" + kit.Suffix
+	TEXT(name, NOSPLIT, of("func(x *call64)", "func(x *call32)"))
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d, m = %d; it uses x up\n\tpack(keep, b, bRow, k, n)\n\t%s(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)",
+		(vectors-1)*lanes, vectors*lanes, even, of("gemmPanel", "gemmPanel32")))
+	Pragma("noescape")
+	p := &gemm{vectors: vectors, keeps: true}
+	p.begin()
+	p.multiply(even)
+	VZEROUPPER()
+	RET()
+}
+
+// begin loads the arguments.
+func (p *gemm) begin() {
+	p.call = param("x")
+	for _, f := range []struct {
+		r    *reg.GPVirtual
+		name string
+	}{{&p.c, "c"}, {&p.ldc, "ldc"}, {&p.a, "a"}, {&p.aRow, "aRow"}, {&p.aCol, "aCol"}, {&p.bRow, "bRow"}} {
+		*f.r = p.load(f.name)
+	}
+	p.aRow3 = GP64()
+	LEAQ(Mem{Base: p.aRow, Index: p.aRow, Scale: 2}, p.aRow3)
+	if kit.Wide {
+		p.mask = kit.FirstLanes(p.tail())
+	}
+}
+
 // again goes to a label for the next of several products, where there are more.
 func (p *gemm) again(label string) {
 	DECQ(p.field("more"))
@@ -165,7 +190,7 @@ func param(name string) reg.GPVirtual {
 
 type gemm struct {
 	vectors               int
-	rounds                bool
+	rounds, keeps         bool
 	call                  reg.GPVirtual // the arguments
 	c, a                  reg.GPVirtual // the tile's first rows
 	ldc, aRow, aCol, bRow reg.GPVirtual // in bytes
@@ -175,7 +200,7 @@ type gemm struct {
 
 // fields are those of a call, in order, of 8 bytes each.
 var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "late", "add"}
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "late", "keep", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {

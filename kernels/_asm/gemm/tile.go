@@ -19,6 +19,7 @@ type tile struct {
 	b, k          reg.GPVirtual // the row of B, and how many more there are
 	a0, a4        reg.GPVirtual // in the column of A, rows 0 and 4
 	next, nextCol reg.GPVirtual // a line of what comes next, with every column of A
+	kept          reg.GPVirtual // where the row of B is written down
 }
 
 // multiply computes a tile.
@@ -40,6 +41,9 @@ func (p *gemm) multiply(rows int) {
 	}
 	if t.full {
 		t.next, t.nextCol = p.load("next"), p.load("nextCol")
+	}
+	if p.keeps {
+		t.kept = p.load("keep")
 	}
 	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
 	if kit.Wide {
@@ -134,9 +138,15 @@ func (t *tile) steps(last part) {
 	}
 	if t.full {
 		PREFETCHT1(Mem{Base: t.next})
+		if t.keeps {
+			t.further()
+		}
 		ADDQ(t.nextCol, t.next)
 	}
 	y := t.row(last)
+	if t.keeps {
+		t.keep(y)
+	}
 	if t.full && t.vectors == 3 {
 		t.soon()
 	}
@@ -162,6 +172,23 @@ func (t *tile) soon() {
 	for line := 0; line < size*lanes*t.vectors; line += 64 {
 		PREFETCHT0(Mem{Base: t.b, Index: t.bRow, Scale: 8, Disp: line})
 	}
+}
+
+// further asks for the other lines of a row of B that comes next.
+func (t *tile) further() {
+	end := size * lanes * t.vectors
+	for line := 64; line < end; line += 64 {
+		PREFETCHT1(Mem{Base: t.next, Disp: line})
+	}
+	PREFETCHT1(Mem{Base: t.next, Disp: end - 1})
+}
+
+// keep writes a row of B down.
+func (t *tile) keep(y []Op) {
+	for j, x := range y {
+		VMOVUPD(x, Mem{Base: t.kept, Disp: size * lanes * j})
+	}
+	ADDQ(Imm(uint64(size*lanes*t.vectors)), t.kept)
 }
 
 // at is A's element of row i in the column where rows 0 and 4 are at a0 and a4.
@@ -226,7 +253,7 @@ func (t *tile) add(i int, m Mem, y []Op) {
 // 64 numbers 1.055, now 1.028. Fewer instructions between tiles, steps unrolled by four, and what is
 // asked for spread over the first steps changed nothing.
 func (t *tile) staggered(last part) bool {
-	return kit.Wide && t.full && t.vectors > 1 && (t.rows == even || t.vectors == 2 || last == whole)
+	return kit.Wide && t.full && !t.keeps && t.vectors > 1 && (t.rows == even || t.vectors == 2 || last == whole)
 }
 
 // late multiplies the last two steps row by row, and stores each row when it is done, if the call says
