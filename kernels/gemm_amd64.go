@@ -28,6 +28,7 @@ func avx512Gemm() []override {
 		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, keep: keeper(keepAVX512), pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
+		&at[transposer]{&Transpose, transposeEights},
 		&at[columnar]{&timesColumn, columnOf(columnAVX512)},
 		&at[liner]{&timesLines, linesOf(8, linesAVX512)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
@@ -54,6 +55,45 @@ func transposeBlocks(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	}
 	if m4 < m && n4 < n {
 		transposeAVX2(&dst[(n-4)*ldd+m-4], ldd, &x[(m-4)*ldx+n-4], ldx, 4, 4)
+	}
+}
+
+// transposeEights transposes whole 8×8 blocks, and what is left of rows and columns by blocks of 4×4, or by
+// 8×8 that overlap those before where more than 4 are left. Of the time in 4×4 blocks alone, on a Zen 5: 16×16
+// .55, 64×64 .91, 256×256 .66, 1000×1000 .96, 1024×1024 .5; a product with B transposed of 16, 32 and 64
+// numbers .93, .94 and .97.
+func transposeEights(dst []float64, ldd int, x []float64, ldx, m, n int) {
+	if m < 16 && m != 8 || n < 8 {
+		transposeBlocks(dst, ldd, x, ldx, m, n)
+		return
+	}
+	_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
+	m8, n8 := m&^7, n&^7
+	transposeAVX512(&dst[0], ldd, &x[0], ldx, m8, n8)
+	if m8 < m {
+		i := m - leftOver(m)
+		transposeEdge(dst[i:], ldd, x[i*ldx:], ldx, m-i, n)
+	}
+	if n8 < n {
+		j := n - leftOver(n)
+		transposeEdge(dst[j*ldd:], ldd, x[j:], ldx, m8, n-j)
+	}
+}
+
+// leftOver is how many rows or columns are transposed after whole eights of n.
+func leftOver(n int) int {
+	if n%8 <= 4 {
+		return 4
+	}
+	return 8
+}
+
+// transposeEdge transposes what is left: 4 or 8 rows, or columns, and at least 8 of the others.
+func transposeEdge(dst []float64, ldd int, x []float64, ldx, m, n int) {
+	if m == 4 || n == 4 {
+		transposeBlocks(dst, ldd, x, ldx, m, n)
+	} else {
+		transposeEights(dst, ldd, x, ldx, m, n)
 	}
 }
 

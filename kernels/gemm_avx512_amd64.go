@@ -103,3 +103,11 @@ func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int, add 
 //
 //	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }
 func peakAVX512(n int)
+
+// transposeAVX512 is
+//
+//	// m and n are multiples of 8
+//	Transpose(dst, ldd, x, ldx, m, n)
+//
+//go:noescape
+func transposeAVX512(dst *float64, ldd int, x *float64, ldx int, m int, n int)

@@ -8286,3 +8286,79 @@ loop:
 	JNZ         loop
 	VZEROUPPER
 	RET
+
+// func transposeAVX512(dst *float64, ldd int, x *float64, ldx int, m int, n int)
+// Requires: AVX, AVX512F
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ m+32(FP), DX
+	MOVQ ldd+8(FP), BX
+	MOVQ ldx+24(FP), SI
+	SHLQ $0x03, BX
+	SHLQ $0x03, SI
+	LEAQ (BX)(BX*2), DI
+	LEAQ (SI)(SI*2), R8
+
+strip:
+	SUBQ $0x08, DX
+	JLT  end
+	MOVQ CX, R9
+	LEAQ (CX)(SI*4), R10
+	MOVQ AX, R11
+	MOVQ n+40(FP), R13
+
+block:
+	LEAQ       (R11)(BX*4), R12
+	VMOVUPD    (R9), Z0
+	VMOVUPD    (R9)(SI*1), Z2
+	VUNPCKLPD  Z2, Z0, Z1
+	VUNPCKHPD  Z2, Z0, Z0
+	VMOVUPD    (R9)(SI*2), Z2
+	VMOVUPD    (R9)(R8*1), Z4
+	VUNPCKLPD  Z4, Z2, Z3
+	VUNPCKHPD  Z4, Z2, Z2
+	VMOVUPD    (R10), Z4
+	VMOVUPD    (R10)(SI*1), Z6
+	VUNPCKLPD  Z6, Z4, Z5
+	VUNPCKHPD  Z6, Z4, Z4
+	VMOVUPD    (R10)(SI*2), Z6
+	VMOVUPD    (R10)(R8*1), Z8
+	VUNPCKLPD  Z8, Z6, Z7
+	VUNPCKHPD  Z8, Z6, Z6
+	VSHUFF64X2 $0x88, Z3, Z1, Z8
+	VSHUFF64X2 $0x88, Z7, Z5, Z9
+	VSHUFF64X2 $0x88, Z9, Z8, Z10
+	VMOVUPD    Z10, (R11)
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VMOVUPD    Z8, (R12)
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
+	VSHUFF64X2 $0xdd, Z7, Z5, Z3
+	VSHUFF64X2 $0x88, Z3, Z1, Z5
+	VMOVUPD    Z5, (R11)(BX*2)
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
+	VMOVUPD    Z1, (R12)(BX*2)
+	VSHUFF64X2 $0x88, Z2, Z0, Z1
+	VSHUFF64X2 $0x88, Z6, Z4, Z3
+	VSHUFF64X2 $0x88, Z3, Z1, Z5
+	VMOVUPD    Z5, (R11)(BX*1)
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
+	VMOVUPD    Z1, (R12)(BX*1)
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VSHUFF64X2 $0xdd, Z6, Z4, Z1
+	VSHUFF64X2 $0x88, Z1, Z0, Z2
+	VMOVUPD    Z2, (R11)(DI*1)
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VMOVUPD    Z0, (R12)(DI*1)
+	ADDQ       $0x40, R9
+	ADDQ       $0x40, R10
+	LEAQ       (R11)(BX*8), R11
+	SUBQ       $0x08, R13
+	JNZ        block
+	LEAQ       (CX)(SI*8), CX
+	ADDQ       $0x40, AX
+	JMP        strip
+
+end:
+	VZEROUPPER
+	RET

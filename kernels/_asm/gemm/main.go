@@ -69,8 +69,11 @@ func main() {
 		lines()
 		peak()
 	}
-	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
+	switch { // float32 falls through to AVX2
+	case !kit.Wide:
 		of(transpose, transpose32)()
+	case !kit.Single:
+		transposeWide()
 	}
 	Generate()
 }

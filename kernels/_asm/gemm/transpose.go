@@ -61,6 +61,71 @@ func transpose() {
 	RET()
 }
 
+// transposeWide writes the transposition of whole 8×8 blocks: rows of two are interleaved, and quarters of
+// those exchanged twice. Put together of pairs of numbers as they are read, as 4×4 blocks are, they
+// would take more instructions.
+func transposeWide() {
+	name := "transpose" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst *float64, ldd int, x *float64, ldx, m, n int)")
+	kit.Equals(name, "\t// m and n are multiples of 8\n\tTranspose(dst, ldd, x, ldx, m, n)")
+	Pragma("noescape")
+	dst, x, m := param("dst"), param("x"), param("m")
+	ldd, ldx := param("ldd"), param("ldx")
+	SHLQ(Imm(3), ldd)
+	SHLQ(Imm(3), ldx)
+	ldd3, ldx3 := GP64(), GP64()
+	LEAQ(Mem{Base: ldd, Index: ldd, Scale: 2}, ldd3)
+	LEAQ(Mem{Base: ldx, Index: ldx, Scale: 2}, ldx3)
+	from, to, n := [2]reg.GPVirtual{GP64(), GP64()}, [2]reg.GPVirtual{GP64(), GP64()}, GP64()
+	row := func(p [2]reg.GPVirtual, ld, ld3 reg.Register, i int) Mem {
+		return []Mem{{Base: p[i/4]}, {Base: p[i/4], Index: ld, Scale: 1}, {Base: p[i/4], Index: ld, Scale: 2}, {Base: p[i/4], Index: ld3, Scale: 1}}[i%4]
+	}
+
+	Label("strip")
+	SUBQ(Imm(8), m)
+	JLT(LabelRef("end"))
+	MOVQ(x, from[0])
+	LEAQ(Mem{Base: x, Index: ldx, Scale: 4}, from[1])
+	MOVQ(dst, to[0])
+	MOVQ(kit.Addr("n"), n)
+	Label("block")
+	LEAQ(Mem{Base: to[0], Index: ldd, Scale: 4}, to[1])
+	var pairs [2][4]v // even and odd columns of rows 0 and 1, 2 and 3, …
+	for i := range 4 {
+		x, y := ZMM(), row(from, ldx, ldx3, 2*i+1)
+		VMOVUPD(row(from, ldx, ldx3, 2*i), x)
+		pairs[0][i], pairs[1][i] = ZMM(), ZMM()
+		odd := ZMM()
+		VMOVUPD(y, odd)
+		VUNPCKLPD(odd, x, pairs[0][i])
+		VUNPCKHPD(odd, x, pairs[1][i])
+	}
+	const lowQuarters, highQuarters = 0x88, 0xdd // 0 and 2, 1 and 3
+	for odd, p := range pairs {
+		for far, which := range []uint8{lowQuarters, highQuarters} { // columns 0 and 4, 2 and 6, or each one further
+			a, b := ZMM(), ZMM()
+			VSHUFF64X2(Imm(uint64(which)), p[1], p[0], a)
+			VSHUFF64X2(Imm(uint64(which)), p[3], p[2], b)
+			for half, which := range []uint8{lowQuarters, highQuarters} {
+				c := ZMM()
+				VSHUFF64X2(Imm(uint64(which)), b, a, c)
+				VMOVUPD(c, row(to, ldd, ldd3, odd+2*far+4*half))
+			}
+		}
+	}
+	ADDQ(Imm(64), from[0])
+	ADDQ(Imm(64), from[1])
+	LEAQ(Mem{Base: to[0], Index: ldd, Scale: 8}, to[0])
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("block"))
+	LEAQ(Mem{Base: x, Index: ldx, Scale: 8}, x)
+	ADDQ(Imm(64), dst)
+	JMP(LabelRef("strip"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
 // block transposes four rows of four numbers: halves of rows two apart are put together as they are
 // read, which no shuffle has to do then.
 func block(from, to [4]Mem) {
