@@ -99,22 +99,15 @@ func GammaFar(x float64) (y float64, e int) {
 	return h + l, int(n)
 }
 
-// Lgamma is log|gamma| of every element: infinite at 0 and negative integers.
-var Lgamma = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = LgammaOf(x)
-	}
-}
-
-// LgammaOf is Lgamma of one number.
-func LgammaOf(x float64) float64 {
+// lgammaElsewhere is lgamma of what is not positive, next to 0 or far out.
+func lgammaElsewhere(x float64) float64 {
 	n, f := nearest(x)
 	switch {
 	case x != x:
 		return x
-	case x > lgammaMax, x < -math.MaxFloat64, f == 0 && n <= 0:
+	case x > lgammaMax, x < -math.MaxFloat64, f == 0 && n <= 0 && x <= 0:
 		return math.Inf(1)
-	case x >= seriesFrom:
+	case x > 1:
 		h, l := lgammaFar(x)
 		return h + l
 	case x < -tooFar:
@@ -128,24 +121,13 @@ func LgammaOf(x float64) float64 {
 	case math.Abs(x) < 0x1p-60:
 		return -LogOf(math.Abs(x))
 	}
-	j, d := row(f)
-	switch {
-	case n > 2:
-		h, l := rowAt(lgammaTable[9*(int(n)-3)+j][:], d)
-		return h + l
-	case n == 2:
-		h, l := rowAt(lgamma2Table[j][:], d)
-		return math.FMA(f, h, float64(f*l))
-	}
 	if x < -2 {
 		if y, ok := lgammaNearZero(x, n, f); ok {
 			return y
 		}
 	}
+	j, d := row(f)
 	h, l := rowAt(lgamma1Table[j][:], d)
-	if n == 1 {
-		return math.FMA(f, h, float64(f*l))
-	}
 	h, l = mulPair(h, l, f, 0)
 	ph, pl := rising(f, n, 1)
 	ph, pl = logPairOf(math.Abs(ph), flip(pl, math.Float64bits(ph)))
@@ -195,16 +177,8 @@ func digammaFar(x float64) (h, l float64) {
 	return addPair(h, l, -0.5*z, -float64(z2*poly(digammaSeries[:], z2)))
 }
 
-// Digamma is the logarithmic derivative of the gamma function, of every element: NaN at
-// negative integers, infinite with the sign of -x at 0.
-var Digamma = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = DigammaOf(x)
-	}
-}
-
-// DigammaOf is Digamma of one number.
-func DigammaOf(x float64) float64 {
+// digammaElsewhere is digamma of what is not positive, next to 0 or far out.
+func digammaElsewhere(x float64) float64 {
 	n, f := nearest(x)
 	switch {
 	case x != x || x < 0 && (f == 0 || x < -math.MaxFloat64):
@@ -213,7 +187,7 @@ func DigammaOf(x float64) float64 {
 		return x
 	case math.Abs(x) < 0x1p-60:
 		return -1 / x
-	case x >= seriesFrom:
+	case x > 1:
 		h, l := digammaFar(x)
 		return h + l
 	case x < -tooFar: // digamma(-x) - 1/x - pi cot(pi x)
@@ -227,11 +201,8 @@ func DigammaOf(x float64) float64 {
 		h, l = addPair(-flip(ch, math.Float64bits(f)), -flip(cl, math.Float64bits(f)), h, l)
 		return h + l
 	}
-	i, radius := 0, 0x1p-4
-	if x < 0 {
-		i, radius = -int(math.Floor(x)), 0x1p-5
-	}
-	if i < len(digammaZeros) {
+	const radius = 0x1p-5
+	if i := -1 - int(math.Floor(x)); i < len(digammaZeros) {
 		z := &digammaZeros[i]
 		if d := x - z[0]; math.Abs(d) <= radius {
 			d -= z[1]
@@ -239,7 +210,7 @@ func DigammaOf(x float64) float64 {
 		}
 	}
 	j, d := row(f)
-	h, l := rowAt(digammaTable[9*(int(max(n, 2))-2)+j][:], d)
+	h, l := rowAt(digammaTable[j][:], d)
 	for i := n; i < 2; i++ {
 		s, e := twoSum(i, f)
 		s, e = divPair(-1, 0, s, e)

@@ -50,6 +50,17 @@ func patchedBinary(kernel func(dst, x, y []float64) int, of func(x, y float64) f
 	})
 }
 
+// patchedTernary is patched for a kernel with three arguments.
+func patchedTernary(kernel func(dst, x, y, z []float64) int, of func(x, y, z float64) float64) ternary {
+	return noted(kernel, func(dst, x, y, z []float64) {
+		for i := kernel(dst, x, y, z); i < len(dst); i += kernel(dst[i:], x[i:], y[i:], z[i:]) {
+			for end := min(i+step, len(dst)); i < end; i++ {
+				dst[i] = of(x[i], y[i], z[i])
+			}
+		}
+	})
+}
+
 // step32 is how many elements a kernel of float64 does where one of float32 stopped.
 const step32 = 32
 

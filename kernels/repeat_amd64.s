@@ -14,14 +14,14 @@ DATA panels<>+56(SB)/8, $·rowAVX512(SB)
 GLOBL panels<>(SB), RODATA, $64
 
 // The frame begins with the arguments of the kernels, as that of run does.
-#define CALL_ 96(SP)
-#define LEFT 104(SP)
-#define STEPS 112(SP)
+#define CALL_ 104(SP)
+#define LEFT 112(SP)
+#define STEPS 120(SP)
 
 // A RepeatedCall takes 56 bytes, a Move 24 and what a panel is told 168.
 
 // func repeat(calls *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, movers, left int, room *call64) (call, done, rest int)
-TEXT ·repeat(SB), 0, $120-88
+TEXT ·repeat(SB), 0, $128-88
 	NO_LOCAL_POINTERS
 	MOVQ  left+48(FP), DX
 	MOVQ  DX, STEPS

@@ -61,6 +61,8 @@ func findEntries() {
 				e.done = 2 * 24
 			case func(dst, x, y []float64) int, func(dst, x, y []float32) int:
 				e.done = 3 * 24
+			case func(dst, x, y, z []float64) int:
+				e.done = 4 * 24
 			case func(*Lanes, []float64):
 				e.done = inLanes
 			case func(dst []float64, v float64):

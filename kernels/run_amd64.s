@@ -3,14 +3,14 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// The frame begins with the arguments of the kernels, four slices; their lengths do not
+// The frame begins with the arguments of the kernels, four slices and a number that comes back; the lengths do not
 // change. Kernels use all registers.
-#define CALL_ 96(SP)
-#define LEFT 104(SP)
-#define TILES 112(SP)
+#define CALL_ 104(SP)
+#define LEFT 112(SP)
+#define TILES 120(SP)
 
 // func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int) (ran, done, left int)
-TEXT ·run(SB), 0, $120-80
+TEXT ·run(SB), 0, $128-80
 	NO_LOCAL_POINTERS
 	MOVQ n+24(FP), DX
 	MOVQ DX, 8(SP)

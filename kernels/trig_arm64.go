@@ -18,6 +18,8 @@ func neonTrig() []override {
 		&at[ternary]{&erfinvBy, erfinvByNEON},
 		&at[ternary]{&quantileBy, quantileByNEON},
 		&at[ternary]{&erfinvSlopeBy, erfinvSlopeByNEON},
+		&at[ternary]{&lgammaBy, patchedTernary(lgammaByNEON, lgammaEither)},
+		&at[ternary]{&digammaBy, patchedTernary(digammaByNEON, digammaEither)},
 		&at[unary]{&NormCdf, normCdfNEON},
 		&at[unary]{&Gauss, gaussNEON},
 		&at[unary]{&NormPdf, normPdfNEON},

@@ -105,6 +105,24 @@ func quantileByAVX2(dst []float64, a []float64, log []float64, more []float64)
 //go:noescape
 func erfinvSlopeByAVX2(dst []float64, a []float64, log []float64, s []float64)
 
+// lgammaByAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = lgammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
+
+// digammaByAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = digammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
+
 // erfcAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -179,6 +197,8 @@ var trigAVX2Kernels = []any{
 	erfinvByAVX2,
 	quantileByAVX2,
 	erfinvSlopeByAVX2,
+	lgammaByAVX2,
+	digammaByAVX2,
 	erfcAVX2,
 	normCdfAVX2,
 	gaussAVX2,

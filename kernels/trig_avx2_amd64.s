@@ -5986,6 +5986,2092 @@ DATA wbc8661fdb9f38e0e<>+48(SB)/8, $0xbc8661fdb9f38e0e
 DATA wbc8661fdb9f38e0e<>+56(SB)/8, $0xbc8661fdb9f38e0e
 GLOBL wbc8661fdb9f38e0e<>(SB), RODATA|NOPTR, $64
 
+// func lgammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lgammaByAVX2(SB), NOSPLIT, $0-104
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ rest_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ rest_base+72(FP), SI
+	LEAQ lgammaQuarters<>+0(SB), DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (DX)(R8*8), Y0
+	VMOVUPD        (BX)(R8*8), Y1
+	VMOVUPD        (SI)(R8*8), Y2
+	VCMPPD         $0x16, w7e70000000000000<>+0(SB), Y0, Y3
+	VCMPPD         $0x11, w0170000000000000<>+0(SB), Y0, Y4
+	VORPD          Y4, Y3, Y3
+	VTESTPD        Y3, Y3
+	JNZ            stop
+	VMOVUPD        w0000000000000000<>+0(SB), Y3
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y4
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD      Y4, Y5, Y3, Y3
+	VADDPD         Y3, Y0, Y4
+	VSUBPD         Y3, Y4, Y5
+	VSUBPD         Y5, Y0, Y5
+	VPSRLQ         $0x32, Y4, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x08, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, R9
+	ADDQ           DI, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           DI, R10
+	VMOVQ          X7, R11
+	ADDQ           DI, R11
+	VPEXTRQ        $0x01, X7, R12
+	ADDQ           DI, R12
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VBROADCASTF128 (R10), Y7
+	VINSERTF128    $0x01, (R12), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VSUBPD         Y8, Y4, Y4
+	VADDPD         Y5, Y4, Y4
+	VMULPD         Y4, Y4, Y5
+	VBROADCASTF128 128(R9), Y7
+	VINSERTF128    $0x01, 128(R11), Y7, Y7
+	VBROADCASTF128 128(R10), Y8
+	VINSERTF128    $0x01, 128(R12), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VBROADCASTF128 112(R9), Y7
+	VINSERTF128    $0x01, 112(R11), Y7, Y7
+	VBROADCASTF128 112(R10), Y8
+	VINSERTF128    $0x01, 112(R12), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y10
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD213PD    Y10, Y5, Y9
+	VBROADCASTF128 96(R9), Y8
+	VINSERTF128    $0x01, 96(R11), Y8, Y8
+	VBROADCASTF128 96(R10), Y10
+	VINSERTF128    $0x01, 96(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y11, Y5, Y9
+	VBROADCASTF128 80(R9), Y8
+	VINSERTF128    $0x01, 80(R11), Y8, Y8
+	VBROADCASTF128 80(R10), Y10
+	VINSERTF128    $0x01, 80(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y11, Y5, Y9
+	VBROADCASTF128 64(R9), Y8
+	VINSERTF128    $0x01, 64(R11), Y8, Y8
+	VBROADCASTF128 64(R10), Y10
+	VINSERTF128    $0x01, 64(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y11, Y5, Y9
+	VBROADCASTF128 48(R9), Y8
+	VINSERTF128    $0x01, 48(R11), Y8, Y8
+	VBROADCASTF128 48(R10), Y10
+	VINSERTF128    $0x01, 48(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y11, Y5, Y9
+	VBROADCASTF128 32(R9), Y8
+	VINSERTF128    $0x01, 32(R11), Y8, Y8
+	VBROADCASTF128 32(R10), Y10
+	VINSERTF128    $0x01, 32(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y11, Y5, Y9
+	VBROADCASTF128 16(R9), Y8
+	VINSERTF128    $0x01, 16(R11), Y8, Y8
+	VBROADCASTF128 16(R10), Y10
+	VINSERTF128    $0x01, 16(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y8, Y11
+	VUNPCKHPD      Y10, Y8, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y7, Y4, Y9
+	VFMADD231PD    Y9, Y4, Y11
+	VADDPD         Y11, Y6, Y4
+	VSUBPD         Y6, Y4, Y5
+	VSUBPD         Y5, Y11, Y5
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y6
+	VSUBPD         Y3, Y6, Y6
+	VSUBPD         Y6, Y0, Y6
+	VMOVUPD        w4000000000000000<>+0(SB), Y7
+	VSUBPD         Y3, Y7, Y3
+	VSUBPD         Y3, Y0, Y7
+	VADDPD         Y3, Y7, Y3
+	VSUBPD         Y3, Y0, Y3
+	VMULPD         Y7, Y6, Y8
+	VMOVUPD        Y6, Y9
+	VFMSUB213PD    Y8, Y7, Y9
+	VFMADD231PD    Y3, Y6, Y9
+	VMULPD         Y4, Y8, Y3
+	VMOVUPD        Y8, Y6
+	VFMSUB213PD    Y3, Y4, Y6
+	VFMADD231PD    Y5, Y8, Y6
+	VFMADD231PD    Y4, Y9, Y6
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y4
+	VSUBPD         Y1, Y3, Y5
+	VADDPD         Y1, Y5, Y7
+	VSUBPD         Y7, Y3, Y7
+	VSUBPD         Y2, Y6, Y8
+	VADDPD         Y8, Y7, Y7
+	VBLENDVPD      Y4, Y5, Y3, Y3
+	VBLENDVPD      Y4, Y7, Y6, Y6
+	VADDPD         Y6, Y3, Y3
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
+	VDIVPD         Y0, Y4, Y4
+	VMULPD         Y4, Y4, Y5
+	VMULPD         Y5, Y5, Y6
+	VMOVUPD        wc0639b2525cccc1b<>+0(SB), Y7
+	VMOVUPD        w402ace44322ce006<>+0(SB), Y8
+	VMOVUPD        wbff6476701181f3a<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VMOVUPD        w3fc6fe96381e0680<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VMOVUPD        wbf9e4286cb0f5398<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VMOVUPD        w3f7a41a41a41a41a<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VMOVUPD        wbf5f6ab0d9993c7d<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VMOVUPD        w3f4b951e2b18ff23<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VMOVUPD        wbf43813813813814<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VMOVUPD        w3f4a01a01a01a01a<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VMOVUPD        wbf66c16c16c16c17<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VSUBPD         w3ff0000000000000<>+0(SB), Y1, Y5
+	VSUBPD         Y5, Y1, Y1
+	VSUBPD         w3ff0000000000000<>+0(SB), Y1, Y1
+	VADDPD         Y2, Y1, Y1
+	VSUBPD         w3fe0000000000000<>+0(SB), Y0, Y2
+	VSUBPD         Y2, Y0, Y6
+	VSUBPD         w3fe0000000000000<>+0(SB), Y6, Y6
+	VMULPD         Y2, Y5, Y8
+	VMOVUPD        Y5, Y9
+	VFMSUB213PD    Y8, Y2, Y9
+	VFMADD231PD    Y2, Y1, Y9
+	VFMADD231PD    Y6, Y5, Y9
+	VADDPD         wbc865b5a1b7ff5df<>+0(SB), Y9, Y1
+	VFMADD231PD    Y7, Y4, Y1
+	VADDPD         w3fdacfe390c97d6a<>+0(SB), Y8, Y2
+	VMOVUPD        w3fdacfe390c97d6a<>+0(SB), Y4
+	VSUBPD         Y8, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
+	VADDPD         Y1, Y4, Y1
+	VADDPD         Y1, Y2, Y1
+	VCMPPD         $0x1d, w4020000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y3, Y3
+	VMOVUPD        Y3, (CX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (DX)(R8*8), Y0, Y1
+	VMASKMOVPD     (BX)(R8*8), Y0, Y2
+	VMASKMOVPD     (SI)(R8*8), Y0, Y3
+	VCMPPD         $0x16, w7e70000000000000<>+0(SB), Y1, Y4
+	VCMPPD         $0x11, w0170000000000000<>+0(SB), Y1, Y5
+	VORPD          Y5, Y4, Y4
+	VTESTPD        Y4, Y4
+	JNZ            stop
+	VMOVUPD        w0000000000000000<>+0(SB), Y4
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y5
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y6
+	VBLENDVPD      Y5, Y6, Y4, Y4
+	VADDPD         Y4, Y1, Y5
+	VSUBPD         Y4, Y5, Y6
+	VSUBPD         Y6, Y1, Y6
+	VPSRLQ         $0x32, Y5, Y7
+	VPAND          w000000000000000f<>+0(SB), Y7, Y7
+	VPSLLQ         $0x08, Y7, Y7
+	VEXTRACTI128   $0x01, Y7, X8
+	VMOVQ          X7, AX
+	ADDQ           DI, AX
+	VPEXTRQ        $0x01, X7, DX
+	ADDQ           DI, DX
+	VMOVQ          X8, BX
+	ADDQ           DI, BX
+	VPEXTRQ        $0x01, X8, SI
+	ADDQ           DI, SI
+	VBROADCASTF128 (AX), Y7
+	VINSERTF128    $0x01, (BX), Y7, Y7
+	VBROADCASTF128 (DX), Y8
+	VINSERTF128    $0x01, (SI), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VSUBPD         Y9, Y5, Y5
+	VADDPD         Y6, Y5, Y5
+	VMULPD         Y5, Y5, Y6
+	VBROADCASTF128 128(AX), Y8
+	VINSERTF128    $0x01, 128(BX), Y8, Y8
+	VBROADCASTF128 128(DX), Y9
+	VINSERTF128    $0x01, 128(SI), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VBROADCASTF128 112(AX), Y8
+	VINSERTF128    $0x01, 112(BX), Y8, Y8
+	VBROADCASTF128 112(DX), Y9
+	VINSERTF128    $0x01, 112(SI), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y11
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD213PD    Y11, Y6, Y10
+	VBROADCASTF128 96(AX), Y9
+	VINSERTF128    $0x01, 96(BX), Y9, Y9
+	VBROADCASTF128 96(DX), Y11
+	VINSERTF128    $0x01, 96(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y12, Y6, Y10
+	VBROADCASTF128 80(AX), Y9
+	VINSERTF128    $0x01, 80(BX), Y9, Y9
+	VBROADCASTF128 80(DX), Y11
+	VINSERTF128    $0x01, 80(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y12, Y6, Y10
+	VBROADCASTF128 64(AX), Y9
+	VINSERTF128    $0x01, 64(BX), Y9, Y9
+	VBROADCASTF128 64(DX), Y11
+	VINSERTF128    $0x01, 64(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y12, Y6, Y10
+	VBROADCASTF128 48(AX), Y9
+	VINSERTF128    $0x01, 48(BX), Y9, Y9
+	VBROADCASTF128 48(DX), Y11
+	VINSERTF128    $0x01, 48(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y12, Y6, Y10
+	VBROADCASTF128 32(AX), Y9
+	VINSERTF128    $0x01, 32(BX), Y9, Y9
+	VBROADCASTF128 32(DX), Y11
+	VINSERTF128    $0x01, 32(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y12, Y6, Y10
+	VBROADCASTF128 16(AX), Y9
+	VINSERTF128    $0x01, 16(BX), Y9, Y9
+	VBROADCASTF128 16(DX), Y11
+	VINSERTF128    $0x01, 16(SI), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VFMADD213PD    Y8, Y5, Y10
+	VFMADD231PD    Y10, Y5, Y12
+	VADDPD         Y12, Y7, Y5
+	VSUBPD         Y7, Y5, Y6
+	VSUBPD         Y6, Y12, Y6
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y7
+	VSUBPD         Y4, Y7, Y7
+	VSUBPD         Y7, Y1, Y7
+	VMOVUPD        w4000000000000000<>+0(SB), Y8
+	VSUBPD         Y4, Y8, Y4
+	VSUBPD         Y4, Y1, Y8
+	VADDPD         Y4, Y8, Y4
+	VSUBPD         Y4, Y1, Y4
+	VMULPD         Y8, Y7, Y9
+	VMOVUPD        Y7, Y10
+	VFMSUB213PD    Y9, Y8, Y10
+	VFMADD231PD    Y4, Y7, Y10
+	VMULPD         Y5, Y9, Y4
+	VMOVUPD        Y9, Y7
+	VFMSUB213PD    Y4, Y5, Y7
+	VFMADD231PD    Y6, Y9, Y7
+	VFMADD231PD    Y5, Y10, Y7
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y5
+	VSUBPD         Y2, Y4, Y6
+	VADDPD         Y2, Y6, Y8
+	VSUBPD         Y8, Y4, Y8
+	VSUBPD         Y3, Y7, Y9
+	VADDPD         Y9, Y8, Y8
+	VBLENDVPD      Y5, Y6, Y4, Y4
+	VBLENDVPD      Y5, Y8, Y7, Y7
+	VADDPD         Y7, Y4, Y4
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
+	VDIVPD         Y1, Y5, Y5
+	VMULPD         Y5, Y5, Y6
+	VMULPD         Y6, Y6, Y7
+	VMOVUPD        wc0639b2525cccc1b<>+0(SB), Y8
+	VMOVUPD        w402ace44322ce006<>+0(SB), Y9
+	VMOVUPD        wbff6476701181f3a<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y8
+	VMOVUPD        w3fc6fe96381e0680<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y9
+	VMOVUPD        wbf9e4286cb0f5398<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y8
+	VMOVUPD        w3f7a41a41a41a41a<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y9
+	VMOVUPD        wbf5f6ab0d9993c7d<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y8
+	VMOVUPD        w3f4b951e2b18ff23<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y9
+	VMOVUPD        wbf43813813813814<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y8
+	VMOVUPD        w3f4a01a01a01a01a<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y9
+	VMOVUPD        wbf66c16c16c16c17<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y8
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y10
+	VFMADD213PD    Y10, Y7, Y9
+	VFMADD213PD    Y9, Y6, Y8
+	VSUBPD         w3ff0000000000000<>+0(SB), Y2, Y6
+	VSUBPD         Y6, Y2, Y2
+	VSUBPD         w3ff0000000000000<>+0(SB), Y2, Y2
+	VADDPD         Y3, Y2, Y2
+	VSUBPD         w3fe0000000000000<>+0(SB), Y1, Y3
+	VSUBPD         Y3, Y1, Y7
+	VSUBPD         w3fe0000000000000<>+0(SB), Y7, Y7
+	VMULPD         Y3, Y6, Y9
+	VMOVUPD        Y6, Y10
+	VFMSUB213PD    Y9, Y3, Y10
+	VFMADD231PD    Y3, Y2, Y10
+	VFMADD231PD    Y7, Y6, Y10
+	VADDPD         wbc865b5a1b7ff5df<>+0(SB), Y10, Y2
+	VFMADD231PD    Y8, Y5, Y2
+	VADDPD         w3fdacfe390c97d6a<>+0(SB), Y9, Y3
+	VMOVUPD        w3fdacfe390c97d6a<>+0(SB), Y5
+	VSUBPD         Y9, Y3, Y6
+	VSUBPD         Y6, Y5, Y5
+	VADDPD         Y2, Y5, Y2
+	VADDPD         Y2, Y3, Y2
+	VCMPPD         $0x1d, w4020000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y2, Y4, Y4
+	VMASKMOVPD     Y4, Y0, (CX)(R8*8)
+
+end:
+	MOVQ dst_len+8(FP), R8
+
+stop:
+	MOVQ R8, done+96(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA lgammaQuarters<>+0(SB)/8, $0x4002000000000000
+DATA lgammaQuarters<>+8(SB)/8, $0x3fd992dfc9539d9b
+DATA lgammaQuarters<>+16(SB)/8, $0x3c5ca5968df2610b
+DATA lgammaQuarters<>+24(SB)/8, $0xbfb5fc498795de96
+DATA lgammaQuarters<>+32(SB)/8, $0x3f99dff298b209a6
+DATA lgammaQuarters<>+40(SB)/8, $0xbf8155963451c816
+DATA lgammaQuarters<>+48(SB)/8, $0x3f68e9b025b980b1
+DATA lgammaQuarters<>+56(SB)/8, $0xbf52b1a505b7ae9c
+DATA lgammaQuarters<>+64(SB)/8, $0x3f3ce0fe413d86de
+DATA lgammaQuarters<>+72(SB)/8, $0xbf26c4b7a7efc415
+DATA lgammaQuarters<>+80(SB)/8, $0x3f1239986573bf9a
+DATA lgammaQuarters<>+88(SB)/8, $0xbefd844c6dcbe4d5
+DATA lgammaQuarters<>+96(SB)/8, $0x3ee81f1e99742872
+DATA lgammaQuarters<>+104(SB)/8, $0xbed3d8b841a2673c
+DATA lgammaQuarters<>+112(SB)/8, $0x3ec0702fff231da2
+DATA lgammaQuarters<>+120(SB)/8, $0xbeac7665537b08dc
+DATA lgammaQuarters<>+128(SB)/8, $0x3e97ce0ac2dee023
+DATA lgammaQuarters<>+136(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+144(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+152(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+160(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+168(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+176(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+256(SB)/8, $0x4006000000000000
+DATA lgammaQuarters<>+264(SB)/8, $0x3fd72c2097ce3928
+DATA lgammaQuarters<>+272(SB)/8, $0x3c7544994c4013cf
+DATA lgammaQuarters<>+280(SB)/8, $0xbfb0d3a377b6e721
+DATA lgammaQuarters<>+288(SB)/8, $0x3f906a6ddd8fb035
+DATA lgammaQuarters<>+296(SB)/8, $0xbf721a2b60f1648b
+DATA lgammaQuarters<>+304(SB)/8, $0x3f5558c905fc2cb5
+DATA lgammaQuarters<>+312(SB)/8, $0xbf3a405795ed682e
+DATA lgammaQuarters<>+320(SB)/8, $0x3f209b50a20de779
+DATA lgammaQuarters<>+328(SB)/8, $0xbf05715464b7c144
+DATA lgammaQuarters<>+336(SB)/8, $0x3eec1c234c179382
+DATA lgammaQuarters<>+344(SB)/8, $0xbed2a42cf0fb6e25
+DATA lgammaQuarters<>+352(SB)/8, $0x3eb8f3fe4e0ffb13
+DATA lgammaQuarters<>+360(SB)/8, $0xbea0d241cc06f297
+DATA lgammaQuarters<>+368(SB)/8, $0x3e86d30638bd96aa
+DATA lgammaQuarters<>+376(SB)/8, $0xbe6ff3aaacaa87da
+DATA lgammaQuarters<>+384(SB)/8, $0x3e55e34727df5292
+DATA lgammaQuarters<>+392(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+400(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+408(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+416(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+424(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+432(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+512(SB)/8, $0x400a000000000000
+DATA lgammaQuarters<>+520(SB)/8, $0x3fd54b70fd4d44ec
+DATA lgammaQuarters<>+528(SB)/8, $0x3c6c27f93d5fb02c
+DATA lgammaQuarters<>+536(SB)/8, $0xbfaadcea6e1f2543
+DATA lgammaQuarters<>+544(SB)/8, $0x3f866e19eabbf748
+DATA lgammaQuarters<>+552(SB)/8, $0xbf650baf74ade676
+DATA lgammaQuarters<>+560(SB)/8, $0x3f450f30d78c09a0
+DATA lgammaQuarters<>+568(SB)/8, $0xbf25f26c76ac2c36
+DATA lgammaQuarters<>+576(SB)/8, $0x3f07844722890adf
+DATA lgammaQuarters<>+584(SB)/8, $0xbee9b5a635ea95b4
+DATA lgammaQuarters<>+592(SB)/8, $0x3ecc88a21fd0c9ac
+DATA lgammaQuarters<>+600(SB)/8, $0xbeb0051790b80c91
+DATA lgammaQuarters<>+608(SB)/8, $0x3e9227d63cc30f9c
+DATA lgammaQuarters<>+616(SB)/8, $0xbe74ba671fdcd69b
+DATA lgammaQuarters<>+624(SB)/8, $0x3e57d0a57342e8e0
+DATA lgammaQuarters<>+632(SB)/8, $0xbe3c05676e364c0d
+DATA lgammaQuarters<>+640(SB)/8, $0x3e204100216d4ac0
+DATA lgammaQuarters<>+648(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+656(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+664(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+672(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+680(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+688(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+768(SB)/8, $0x400e000000000000
+DATA lgammaQuarters<>+776(SB)/8, $0x3fd3c5d0bbb36d3a
+DATA lgammaQuarters<>+784(SB)/8, $0xbc710ea4eff3dccf
+DATA lgammaQuarters<>+792(SB)/8, $0xbfa619ba2ea4372b
+DATA lgammaQuarters<>+800(SB)/8, $0x3f8027e5ea2e7682
+DATA lgammaQuarters<>+808(SB)/8, $0xbf5a697bbce79957
+DATA lgammaQuarters<>+816(SB)/8, $0x3f36f8430f2e145a
+DATA lgammaQuarters<>+824(SB)/8, $0xbf14c75cfd9cdc05
+DATA lgammaQuarters<>+832(SB)/8, $0x3ef3505eddf91dff
+DATA lgammaQuarters<>+840(SB)/8, $0xbed24f6a75e2720b
+DATA lgammaQuarters<>+848(SB)/8, $0x3eb19e9926dc7224
+DATA lgammaQuarters<>+856(SB)/8, $0xbe912726b4879633
+DATA lgammaQuarters<>+864(SB)/8, $0x3e70da9ff215a3d9
+DATA lgammaQuarters<>+872(SB)/8, $0xbe50af22236d8af1
+DATA lgammaQuarters<>+880(SB)/8, $0x3e309ec674c90979
+DATA lgammaQuarters<>+888(SB)/8, $0xbe10e0a495917a28
+DATA lgammaQuarters<>+896(SB)/8, $0x3df0fa3da210e043
+DATA lgammaQuarters<>+904(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+912(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+920(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+928(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+936(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+944(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1024(SB)/8, $0x4012000000000000
+DATA lgammaQuarters<>+1032(SB)/8, $0x3fd1f2843dd9ba53
+DATA lgammaQuarters<>+1040(SB)/8, $0xbc4b9976c2aea9c5
+DATA lgammaQuarters<>+1048(SB)/8, $0xbfa12f6517296759
+DATA lgammaQuarters<>+1056(SB)/8, $0x3f75377bc89b391c
+DATA lgammaQuarters<>+1064(SB)/8, $0xbf4d1cdeab6508ae
+DATA lgammaQuarters<>+1072(SB)/8, $0x3f252f77b7e8d5e4
+DATA lgammaQuarters<>+1080(SB)/8, $0xbf0002514174c47c
+DATA lgammaQuarters<>+1088(SB)/8, $0x3ed8d6386ffef306
+DATA lgammaQuarters<>+1096(SB)/8, $0xbeb3a3b2ffb6945d
+DATA lgammaQuarters<>+1104(SB)/8, $0x3e8f8443c415d307
+DATA lgammaQuarters<>+1112(SB)/8, $0xbe69947764f6856e
+DATA lgammaQuarters<>+1120(SB)/8, $0x3e44f4039c11abab
+DATA lgammaQuarters<>+1128(SB)/8, $0xbe21484b2aef3d41
+DATA lgammaQuarters<>+1136(SB)/8, $0x3dfcb467374f6278
+DATA lgammaQuarters<>+1144(SB)/8, $0xbdd8ed2b4c2d53df
+DATA lgammaQuarters<>+1152(SB)/8, $0x3db4e89f87d0083b
+DATA lgammaQuarters<>+1160(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1168(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1176(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1280(SB)/8, $0x4016000000000000
+DATA lgammaQuarters<>+1288(SB)/8, $0x3fd01521b622d78b
+DATA lgammaQuarters<>+1296(SB)/8, $0xbc52d14244b2435f
+DATA lgammaQuarters<>+1304(SB)/8, $0xbf99f4ba29bfc2ed
+DATA lgammaQuarters<>+1312(SB)/8, $0x3f6a9c66da2499c9
+DATA lgammaQuarters<>+1320(SB)/8, $0xbf3e21629ca4fa37
+DATA lgammaQuarters<>+1328(SB)/8, $0x3f120839a75858fc
+DATA lgammaQuarters<>+1336(SB)/8, $0xbee65e917afbb7de
+DATA lgammaQuarters<>+1344(SB)/8, $0x3ebc73e5a04feb3a
+DATA lgammaQuarters<>+1352(SB)/8, $0xbe926eaf75982c71
+DATA lgammaQuarters<>+1360(SB)/8, $0x3e6838f7cbe7c18f
+DATA lgammaQuarters<>+1368(SB)/8, $0xbe40184621bf4a6b
+DATA lgammaQuarters<>+1376(SB)/8, $0x3e15952ba0453ce3
+DATA lgammaQuarters<>+1384(SB)/8, $0xbded26619918df68
+DATA lgammaQuarters<>+1392(SB)/8, $0x3dc3d017532fcdb6
+DATA lgammaQuarters<>+1400(SB)/8, $0xbd9bcb3be6dae2f6
+DATA lgammaQuarters<>+1408(SB)/8, $0x3d731464143dfbec
+DATA lgammaQuarters<>+1416(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1424(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1432(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1536(SB)/8, $0x401a000000000000
+DATA lgammaQuarters<>+1544(SB)/8, $0x3fcd4900dd4e6304
+DATA lgammaQuarters<>+1552(SB)/8, $0xbc6f769d39b4db49
+DATA lgammaQuarters<>+1560(SB)/8, $0xbf947acd07fd09ae
+DATA lgammaQuarters<>+1568(SB)/8, $0x3f61fd2a322968c7
+DATA lgammaQuarters<>+1576(SB)/8, $0xbf315d1037b82fd3
+DATA lgammaQuarters<>+1584(SB)/8, $0x3f01ab6168d8c82e
+DATA lgammaQuarters<>+1592(SB)/8, $0xbed29afa91084b19
+DATA lgammaQuarters<>+1600(SB)/8, $0x3ea410fb8e2336e5
+DATA lgammaQuarters<>+1608(SB)/8, $0xbe7607c632eda44f
+DATA lgammaQuarters<>+1616(SB)/8, $0x3e4885462dbc0fad
+DATA lgammaQuarters<>+1624(SB)/8, $0xbe1b974dbad49ded
+DATA lgammaQuarters<>+1632(SB)/8, $0x3def524b04f59d6d
+DATA lgammaQuarters<>+1640(SB)/8, $0xbdc1e7f18b4c8fed
+DATA lgammaQuarters<>+1648(SB)/8, $0x3d949a0f5144b81a
+DATA lgammaQuarters<>+1656(SB)/8, $0xbd6846e358b6ae59
+DATA lgammaQuarters<>+1664(SB)/8, $0x3d3c35080aea4f12
+DATA lgammaQuarters<>+1672(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1680(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1688(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1792(SB)/8, $0x401e000000000000
+DATA lgammaQuarters<>+1800(SB)/8, $0x3fcaf9e7469da60a
+DATA lgammaQuarters<>+1808(SB)/8, $0x3c4f8adb3d00603d
+DATA lgammaQuarters<>+1816(SB)/8, $0xbf90ad8960869b1f
+DATA lgammaQuarters<>+1824(SB)/8, $0x3f59aa249398daf1
+DATA lgammaQuarters<>+1832(SB)/8, $0xbf259c89b46dda38
+DATA lgammaQuarters<>+1840(SB)/8, $0x3ef324a575cc95c2
+DATA lgammaQuarters<>+1848(SB)/8, $0xbec18589cad5124b
+DATA lgammaQuarters<>+1856(SB)/8, $0x3e9069718b1f646a
+DATA lgammaQuarters<>+1864(SB)/8, $0xbe5f47063bf39c0e
+DATA lgammaQuarters<>+1872(SB)/8, $0x3e2e33e2322aa9d6
+DATA lgammaQuarters<>+1880(SB)/8, $0xbdfd79aa11dbfd24
+DATA lgammaQuarters<>+1888(SB)/8, $0x3dcd03bae06e7a5b
+DATA lgammaQuarters<>+1896(SB)/8, $0xbd9cc3992a4d981d
+DATA lgammaQuarters<>+1904(SB)/8, $0x3d6cb0b0da1c367e
+DATA lgammaQuarters<>+1912(SB)/8, $0xbd3d2b82efb0a10b
+DATA lgammaQuarters<>+1920(SB)/8, $0x3d0d60a9e0b5ac51
+DATA lgammaQuarters<>+1928(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1936(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1944(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2048(SB)/8, $0x3fe2000000000000
+DATA lgammaQuarters<>+2056(SB)/8, $0x3fe75659640c7518
+DATA lgammaQuarters<>+2064(SB)/8, $0x3c885e72f95ea3d1
+DATA lgammaQuarters<>+2072(SB)/8, $0xbfe021417305dbad
+DATA lgammaQuarters<>+2080(SB)/8, $0x3fe1bd803ceb6e3e
+DATA lgammaQuarters<>+2088(SB)/8, $0xbfe7180ec8b385ba
+DATA lgammaQuarters<>+2096(SB)/8, $0x3ff04922a2037b72
+DATA lgammaQuarters<>+2104(SB)/8, $0xbff80be971535ad5
+DATA lgammaQuarters<>+2112(SB)/8, $0x40024a6b5a59a2d3
+DATA lgammaQuarters<>+2120(SB)/8, $0xc00c6bea732d27be
+DATA lgammaQuarters<>+2128(SB)/8, $0x40167000b8fd4082
+DATA lgammaQuarters<>+2136(SB)/8, $0xc021efdb01b96e7e
+DATA lgammaQuarters<>+2144(SB)/8, $0x402cf84fc03dff59
+DATA lgammaQuarters<>+2152(SB)/8, $0xc03793e195cd427d
+DATA lgammaQuarters<>+2160(SB)/8, $0x404355c8dd609ca2
+DATA lgammaQuarters<>+2168(SB)/8, $0xc05093e6c5e665db
+DATA lgammaQuarters<>+2176(SB)/8, $0x405b80d6ed248e58
+DATA lgammaQuarters<>+2184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2280(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2288(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2296(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2304(SB)/8, $0x3fe6000000000000
+DATA lgammaQuarters<>+2312(SB)/8, $0x3fe58f53767cb430
+DATA lgammaQuarters<>+2320(SB)/8, $0x3c5d58dccb2e7a00
+DATA lgammaQuarters<>+2328(SB)/8, $0xbfd92432b2c840f0
+DATA lgammaQuarters<>+2336(SB)/8, $0x3fd6cf2257efcffa
+DATA lgammaQuarters<>+2344(SB)/8, $0xbfd866d5df6ec051
+DATA lgammaQuarters<>+2352(SB)/8, $0x3fdc44947707fedf
+DATA lgammaQuarters<>+2360(SB)/8, $0xbfe122dd41a9a924
+DATA lgammaQuarters<>+2368(SB)/8, $0x3fe5659498d8e613
+DATA lgammaQuarters<>+2376(SB)/8, $0xbfeb46e6c3c471c5
+DATA lgammaQuarters<>+2384(SB)/8, $0x3ff1a8b777cf6b36
+DATA lgammaQuarters<>+2392(SB)/8, $0xbff7251392c681c0
+DATA lgammaQuarters<>+2400(SB)/8, $0x3ffea2571104eb86
+DATA lgammaQuarters<>+2408(SB)/8, $0xc0046ef4385cd2c8
+DATA lgammaQuarters<>+2416(SB)/8, $0x400b73c516c71cfc
+DATA lgammaQuarters<>+2424(SB)/8, $0xc01307eac0a7100f
+DATA lgammaQuarters<>+2432(SB)/8, $0x4019da3bbf11aa6d
+DATA lgammaQuarters<>+2440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2536(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2544(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2552(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2560(SB)/8, $0x3fea000000000000
+DATA lgammaQuarters<>+2568(SB)/8, $0x3fe4255956f9953e
+DATA lgammaQuarters<>+2576(SB)/8, $0xbc8d48df9847e02c
+DATA lgammaQuarters<>+2584(SB)/8, $0xbfd465b7cded72f5
+DATA lgammaQuarters<>+2592(SB)/8, $0x3fcf88cd9b6cd3d2
+DATA lgammaQuarters<>+2600(SB)/8, $0xbfcca425a056b4a8
+DATA lgammaQuarters<>+2608(SB)/8, $0x3fcc27654ea68a89
+DATA lgammaQuarters<>+2616(SB)/8, $0xbfccf60eac2e9503
+DATA lgammaQuarters<>+2624(SB)/8, $0x3fcead11f3634332
+DATA lgammaQuarters<>+2632(SB)/8, $0xbfd0952695bb1d4b
+DATA lgammaQuarters<>+2640(SB)/8, $0x3fd2343a34fae753
+DATA lgammaQuarters<>+2648(SB)/8, $0xbfd4391ce6898e19
+DATA lgammaQuarters<>+2656(SB)/8, $0x3fd6aeafef6a44b3
+DATA lgammaQuarters<>+2664(SB)/8, $0xbfd9a3ac7aa8cedd
+DATA lgammaQuarters<>+2672(SB)/8, $0x3fdd2dcdd3b9eb25
+DATA lgammaQuarters<>+2680(SB)/8, $0xbfe101d40393dc27
+DATA lgammaQuarters<>+2688(SB)/8, $0x3fe390603f03c6aa
+DATA lgammaQuarters<>+2696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2792(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2800(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2808(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2816(SB)/8, $0x3fee000000000000
+DATA lgammaQuarters<>+2824(SB)/8, $0x3fe2fb55f60ad541
+DATA lgammaQuarters<>+2832(SB)/8, $0x3c8e0388a53ea7cb
+DATA lgammaQuarters<>+2840(SB)/8, $0xbfd10837103fb804
+DATA lgammaQuarters<>+2848(SB)/8, $0x3fc6f64c2c766a9b
+DATA lgammaQuarters<>+2856(SB)/8, $0xbfc21f846c165d8f
+DATA lgammaQuarters<>+2864(SB)/8, $0x3fbef1b5afb3c59d
+DATA lgammaQuarters<>+2872(SB)/8, $0xbfbba4f50f21addc
+DATA lgammaQuarters<>+2880(SB)/8, $0x3fb96da7105b8e16
+DATA lgammaQuarters<>+2888(SB)/8, $0xbfb7df043dfcaf36
+DATA lgammaQuarters<>+2896(SB)/8, $0x3fb6c00432352147
+DATA lgammaQuarters<>+2904(SB)/8, $0xbfb5efd7047a3c8f
+DATA lgammaQuarters<>+2912(SB)/8, $0x3fb55a3741ad1041
+DATA lgammaQuarters<>+2920(SB)/8, $0xbfb4f1867465ed7e
+DATA lgammaQuarters<>+2928(SB)/8, $0x3fb4ad89a3027243
+DATA lgammaQuarters<>+2936(SB)/8, $0xbfb4d056ddc68673
+DATA lgammaQuarters<>+2944(SB)/8, $0x3fb4c41f6f02ddaf
+DATA lgammaQuarters<>+2952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3048(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3056(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3064(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3072(SB)/8, $0x3ff2000000000000
+DATA lgammaQuarters<>+3080(SB)/8, $0x3fe18fa23339f753
+DATA lgammaQuarters<>+3088(SB)/8, $0xbc59d5a2c853f11e
+DATA lgammaQuarters<>+3096(SB)/8, $0xbfcb0711b5caafdf
+DATA lgammaQuarters<>+3104(SB)/8, $0x3fbe9e50dcc1e9ae
+DATA lgammaQuarters<>+3112(SB)/8, $0xbfb4348c4d3c9d3f
+DATA lgammaQuarters<>+3120(SB)/8, $0x3facd104346b905b
+DATA lgammaQuarters<>+3128(SB)/8, $0xbfa580598a5aca33
+DATA lgammaQuarters<>+3136(SB)/8, $0x3fa084e46879027b
+DATA lgammaQuarters<>+3144(SB)/8, $0xbf99e756871af674
+DATA lgammaQuarters<>+3152(SB)/8, $0x3f949db401fb97ee
+DATA lgammaQuarters<>+3160(SB)/8, $0xbf90991f2857eb28
+DATA lgammaQuarters<>+3168(SB)/8, $0x3f8af942842aa1b0
+DATA lgammaQuarters<>+3176(SB)/8, $0xbf861225681dfbce
+DATA lgammaQuarters<>+3184(SB)/8, $0x3f822f2ec88861ef
+DATA lgammaQuarters<>+3192(SB)/8, $0xbf7f517ec58a8783
+DATA lgammaQuarters<>+3200(SB)/8, $0x3f7a128382535537
+DATA lgammaQuarters<>+3208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3280(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3288(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3296(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3304(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3312(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3320(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3328(SB)/8, $0x3ff6000000000000
+DATA lgammaQuarters<>+3336(SB)/8, $0x3fe013d8539b967a
+DATA lgammaQuarters<>+3344(SB)/8, $0xbc8f9d92935b9c86
+DATA lgammaQuarters<>+3352(SB)/8, $0xbfc4e6fc9adb1f54
+DATA lgammaQuarters<>+3360(SB)/8, $0x3fb3911f425318a4
+DATA lgammaQuarters<>+3368(SB)/8, $0xbfa5357c893b0bff
+DATA lgammaQuarters<>+3376(SB)/8, $0x3f98cdb39b33d088
+DATA lgammaQuarters<>+3384(SB)/8, $0xbf8e585647369c5e
+DATA lgammaQuarters<>+3392(SB)/8, $0x3f831d3c4bf55d27
+DATA lgammaQuarters<>+3400(SB)/8, $0xbf789356e26c7fb1
+DATA lgammaQuarters<>+3408(SB)/8, $0x3f70095ff8b0b583
+DATA lgammaQuarters<>+3416(SB)/8, $0xbf652b96f73afd72
+DATA lgammaQuarters<>+3424(SB)/8, $0x3f5c33c6e41b53f0
+DATA lgammaQuarters<>+3432(SB)/8, $0xbf52eb775f72a250
+DATA lgammaQuarters<>+3440(SB)/8, $0x3f498c879dbbb9f8
+DATA lgammaQuarters<>+3448(SB)/8, $0xbf41cbaef3fffd40
+DATA lgammaQuarters<>+3456(SB)/8, $0x3f3845962bcaeec1
+DATA lgammaQuarters<>+3464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3536(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3544(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3552(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3560(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3568(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3576(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3584(SB)/8, $0x3ffa000000000000
+DATA lgammaQuarters<>+3592(SB)/8, $0x3fddcfd339a88006
+DATA lgammaQuarters<>+3600(SB)/8, $0xbc79b8c95977dd11
+DATA lgammaQuarters<>+3608(SB)/8, $0xbfc0d79494357498
+DATA lgammaQuarters<>+3616(SB)/8, $0x3faaebb0c81e5095
+DATA lgammaQuarters<>+3624(SB)/8, $0xbf98c66d24dc2b86
+DATA lgammaQuarters<>+3632(SB)/8, $0x3f888f37b6d038dc
+DATA lgammaQuarters<>+3640(SB)/8, $0xbf79755f4418bd9e
+DATA lgammaQuarters<>+3648(SB)/8, $0x3f6b2cd23b56c55c
+DATA lgammaQuarters<>+3656(SB)/8, $0xbf5d9b603896227b
+DATA lgammaQuarters<>+3664(SB)/8, $0x3f505f40f228ffd6
+DATA lgammaQuarters<>+3672(SB)/8, $0xbf4250cfadf0d5aa
+DATA lgammaQuarters<>+3680(SB)/8, $0x3f34ad1edf25810f
+DATA lgammaQuarters<>+3688(SB)/8, $0xbf2782923297bacd
+DATA lgammaQuarters<>+3696(SB)/8, $0x3f1ae6340d67452f
+DATA lgammaQuarters<>+3704(SB)/8, $0xbf0f8378c97649a6
+DATA lgammaQuarters<>+3712(SB)/8, $0x3f02345ddb2a4eb4
+DATA lgammaQuarters<>+3720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3792(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3800(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3808(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3816(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3824(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3832(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3840(SB)/8, $0x3ffe000000000000
+DATA lgammaQuarters<>+3848(SB)/8, $0x3fdbe5346f51a230
+DATA lgammaQuarters<>+3856(SB)/8, $0xbc404eee7ff5cf10
+DATA lgammaQuarters<>+3864(SB)/8, $0xbfbbf346f5de0ad4
+DATA lgammaQuarters<>+3872(SB)/8, $0x3fa384caef1e460e
+DATA lgammaQuarters<>+3880(SB)/8, $0xbf8f3cb040748f2b
+DATA lgammaQuarters<>+3888(SB)/8, $0x3f7ae0b9be13acdf
+DATA lgammaQuarters<>+3896(SB)/8, $0xbf682bef48fca5f4
+DATA lgammaQuarters<>+3904(SB)/8, $0x3f5661e03b76ab0d
+DATA lgammaQuarters<>+3912(SB)/8, $0xbf4527a91e615bc1
+DATA lgammaQuarters<>+3920(SB)/8, $0x3f344c72482c21ce
+DATA lgammaQuarters<>+3928(SB)/8, $0xbf23b3d6ad435c9d
+DATA lgammaQuarters<>+3936(SB)/8, $0x3f134c4f5e44f5e7
+DATA lgammaQuarters<>+3944(SB)/8, $0xbf030a2a7631f867
+DATA lgammaQuarters<>+3952(SB)/8, $0x3ef2e6857be005aa
+DATA lgammaQuarters<>+3960(SB)/8, $0xbee31f3e56cdb032
+DATA lgammaQuarters<>+3968(SB)/8, $0x3ed32a4792f40d55
+DATA lgammaQuarters<>+3976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4048(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4056(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4064(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4072(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4080(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4088(SB)/8, $0x0000000000000000
+GLOBL lgammaQuarters<>(SB), RODATA|NOPTR, $4096
+
+DATA w7e70000000000000<>+0(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+8(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+16(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+24(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+32(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+40(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+48(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+56(SB)/8, $0x7e70000000000000
+GLOBL w7e70000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA w0170000000000000<>+0(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+8(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+16(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+24(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+32(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+40(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+48(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+56(SB)/8, $0x0170000000000000
+GLOBL w0170000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA w4000000000000000<>+0(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+8(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+16(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+24(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+32(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+40(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+48(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+56(SB)/8, $0x4000000000000000
+GLOBL w4000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA wc0639b2525cccc1b<>+0(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+8(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+16(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+24(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+32(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+40(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+48(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+56(SB)/8, $0xc0639b2525cccc1b
+GLOBL wc0639b2525cccc1b<>(SB), RODATA|NOPTR, $64
+
+DATA w402ace44322ce006<>+0(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+8(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+16(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+24(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+32(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+40(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+48(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+56(SB)/8, $0x402ace44322ce006
+GLOBL w402ace44322ce006<>(SB), RODATA|NOPTR, $64
+
+DATA wbff6476701181f3a<>+0(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+8(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+16(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+24(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+32(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+40(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+48(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+56(SB)/8, $0xbff6476701181f3a
+GLOBL wbff6476701181f3a<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc6fe96381e0680<>+0(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+8(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+16(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+24(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+32(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+40(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+48(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+56(SB)/8, $0x3fc6fe96381e0680
+GLOBL w3fc6fe96381e0680<>(SB), RODATA|NOPTR, $64
+
+DATA wbf9e4286cb0f5398<>+0(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+8(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+16(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+24(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+32(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+40(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+48(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+56(SB)/8, $0xbf9e4286cb0f5398
+GLOBL wbf9e4286cb0f5398<>(SB), RODATA|NOPTR, $64
+
+DATA w3f7a41a41a41a41a<>+0(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+8(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+16(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+24(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+32(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+40(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+48(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+56(SB)/8, $0x3f7a41a41a41a41a
+GLOBL w3f7a41a41a41a41a<>(SB), RODATA|NOPTR, $64
+
+DATA wbf5f6ab0d9993c7d<>+0(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+8(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+16(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+24(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+32(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+40(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+48(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+56(SB)/8, $0xbf5f6ab0d9993c7d
+GLOBL wbf5f6ab0d9993c7d<>(SB), RODATA|NOPTR, $64
+
+DATA w3f4b951e2b18ff23<>+0(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+8(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+16(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+24(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+32(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+40(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+48(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+56(SB)/8, $0x3f4b951e2b18ff23
+GLOBL w3f4b951e2b18ff23<>(SB), RODATA|NOPTR, $64
+
+DATA wbf43813813813814<>+0(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+8(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+16(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+24(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+32(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+40(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+48(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+56(SB)/8, $0xbf43813813813814
+GLOBL wbf43813813813814<>(SB), RODATA|NOPTR, $64
+
+DATA w3f4a01a01a01a01a<>+0(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+8(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+16(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+24(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+32(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+40(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+48(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+56(SB)/8, $0x3f4a01a01a01a01a
+GLOBL w3f4a01a01a01a01a<>(SB), RODATA|NOPTR, $64
+
+DATA wbf66c16c16c16c17<>+0(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+8(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+16(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+24(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+32(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+40(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+48(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+56(SB)/8, $0xbf66c16c16c16c17
+GLOBL wbf66c16c16c16c17<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb5555555555555<>+0(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+8(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+16(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+24(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+32(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+40(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+48(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+56(SB)/8, $0x3fb5555555555555
+GLOBL w3fb5555555555555<>(SB), RODATA|NOPTR, $64
+
+DATA wbc865b5a1b7ff5df<>+0(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+8(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+16(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+24(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+32(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+40(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+48(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+56(SB)/8, $0xbc865b5a1b7ff5df
+GLOBL wbc865b5a1b7ff5df<>(SB), RODATA|NOPTR, $64
+
+DATA w3fdacfe390c97d6a<>+0(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+8(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+16(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+24(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+32(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+40(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+48(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+56(SB)/8, $0x3fdacfe390c97d6a
+GLOBL w3fdacfe390c97d6a<>(SB), RODATA|NOPTR, $64
+
+// func digammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·digammaByAVX2(SB), NOSPLIT, $0-104
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ rest_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ rest_base+72(FP), SI
+	LEAQ digammaQuarters<>+0(SB), DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (DX)(R8*8), Y0
+	VMOVUPD        (BX)(R8*8), Y1
+	VMOVUPD        (SI)(R8*8), Y2
+	VCMPPD         $0x16, w7e70000000000000<>+0(SB), Y0, Y3
+	VCMPPD         $0x11, w0170000000000000<>+0(SB), Y0, Y4
+	VORPD          Y4, Y3, Y3
+	VTESTPD        Y3, Y3
+	JNZ            stop
+	VMOVUPD        w0000000000000000<>+0(SB), Y3
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y4
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
+	VBLENDVPD      Y4, Y5, Y3, Y3
+	VADDPD         Y3, Y0, Y4
+	VSUBPD         Y3, Y4, Y3
+	VSUBPD         Y3, Y0, Y3
+	VPSRLQ         $0x32, Y4, Y5
+	VPAND          w000000000000000f<>+0(SB), Y5, Y5
+	VPSLLQ         $0x08, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, R9
+	ADDQ           DI, R9
+	VPEXTRQ        $0x01, X5, R10
+	ADDQ           DI, R10
+	VMOVQ          X6, R11
+	ADDQ           DI, R11
+	VPEXTRQ        $0x01, X6, R12
+	ADDQ           DI, R12
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VBROADCASTF128 (R10), Y6
+	VINSERTF128    $0x01, (R12), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y7, Y4, Y6
+	VADDPD         Y3, Y6, Y6
+	VMULPD         Y6, Y6, Y7
+	VBROADCASTF128 128(R9), Y8
+	VINSERTF128    $0x01, 128(R11), Y8, Y8
+	VBROADCASTF128 128(R10), Y9
+	VINSERTF128    $0x01, 128(R12), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VBROADCASTF128 112(R9), Y8
+	VINSERTF128    $0x01, 112(R11), Y8, Y8
+	VBROADCASTF128 112(R10), Y9
+	VINSERTF128    $0x01, 112(R12), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y11
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD213PD    Y11, Y7, Y10
+	VBROADCASTF128 96(R9), Y9
+	VINSERTF128    $0x01, 96(R11), Y9, Y9
+	VBROADCASTF128 96(R10), Y11
+	VINSERTF128    $0x01, 96(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y12, Y7, Y10
+	VBROADCASTF128 80(R9), Y9
+	VINSERTF128    $0x01, 80(R11), Y9, Y9
+	VBROADCASTF128 80(R10), Y11
+	VINSERTF128    $0x01, 80(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y12, Y7, Y10
+	VBROADCASTF128 64(R9), Y9
+	VINSERTF128    $0x01, 64(R11), Y9, Y9
+	VBROADCASTF128 64(R10), Y11
+	VINSERTF128    $0x01, 64(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y12, Y7, Y10
+	VBROADCASTF128 48(R9), Y9
+	VINSERTF128    $0x01, 48(R11), Y9, Y9
+	VBROADCASTF128 48(R10), Y11
+	VINSERTF128    $0x01, 48(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y12, Y7, Y10
+	VBROADCASTF128 32(R9), Y9
+	VINSERTF128    $0x01, 32(R11), Y9, Y9
+	VBROADCASTF128 32(R10), Y11
+	VINSERTF128    $0x01, 32(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y12, Y7, Y10
+	VBROADCASTF128 16(R9), Y9
+	VINSERTF128    $0x01, 16(R11), Y9, Y9
+	VBROADCASTF128 16(R10), Y11
+	VINSERTF128    $0x01, 16(R12), Y11, Y11
+	VUNPCKLPD      Y11, Y9, Y12
+	VUNPCKHPD      Y11, Y9, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VFMADD213PD    Y8, Y6, Y10
+	VFMADD231PD    Y10, Y6, Y12
+	VADDPD         Y12, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y12, Y5
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y7
+	VDIVPD         Y0, Y7, Y7
+	VMOVUPD        wbff762d86356be3f<>+0(SB), Y8
+	VADDPD         Y8, Y4, Y9
+	VSUBPD         Y4, Y9, Y10
+	VSUBPD         Y10, Y9, Y11
+	VSUBPD         Y11, Y4, Y4
+	VSUBPD         Y10, Y8, Y8
+	VADDPD         Y8, Y4, Y4
+	VSUBPD         w3c9b86a722197829<>+0(SB), Y4, Y4
+	VADDPD         Y3, Y4, Y3
+	VMULPD         Y6, Y9, Y4
+	VMOVUPD        Y9, Y8
+	VFMSUB213PD    Y4, Y6, Y8
+	VFMADD231PD    Y5, Y9, Y8
+	VFMADD231PD    Y6, Y3, Y8
+	VMOVUPD        Y7, Y3
+	VFNMADD213PD   w3ff0000000000000<>+0(SB), Y0, Y3
+	VMULPD         Y7, Y3, Y3
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y5
+	VSUBPD         Y7, Y4, Y6
+	VADDPD         Y7, Y6, Y9
+	VSUBPD         Y9, Y4, Y9
+	VSUBPD         Y3, Y8, Y3
+	VADDPD         Y3, Y9, Y3
+	VBLENDVPD      Y5, Y6, Y4, Y4
+	VBLENDVPD      Y5, Y3, Y8, Y8
+	VADDPD         Y8, Y4, Y3
+	VMULPD         Y7, Y7, Y4
+	VMULPD         Y4, Y4, Y5
+	VMOVUPD        wc0ac2f0566566566<>+0(SB), Y6
+	VMOVUPD        w4071975cc0ed7304<>+0(SB), Y8
+	VMOVUPD        wc03a74ca514ca515<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y6
+	VMOVUPD        w40086e7f9b9fe6e8<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y8
+	VMOVUPD        wbfdc5e5e5e5e5e5e<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y6
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y8
+	VMOVUPD        wbf95995995995996<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y6
+	VMOVUPD        w3f7f07c1f07c1f08<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y8
+	VMOVUPD        wbf71111111111111<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y6
+	VMOVUPD        w3f70410410410410<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y8
+	VMOVUPD        wbf81111111111111<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y6
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y9
+	VFMADD213PD    Y9, Y5, Y8
+	VFMADD213PD    Y8, Y4, Y6
+	VMULPD         wbfe0000000000000<>+0(SB), Y7, Y5
+	VADDPD         Y5, Y1, Y7
+	VSUBPD         Y1, Y7, Y1
+	VSUBPD         Y1, Y5, Y1
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   Y6, Y4, Y2
+	VADDPD         Y2, Y1, Y1
+	VADDPD         Y1, Y7, Y1
+	VCMPPD         $0x1d, w4020000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y3, Y3
+	VMOVUPD        Y3, (CX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (DX)(R8*8), Y0, Y1
+	VMASKMOVPD     (BX)(R8*8), Y0, Y2
+	VMASKMOVPD     (SI)(R8*8), Y0, Y3
+	VCMPPD         $0x16, w7e70000000000000<>+0(SB), Y1, Y4
+	VCMPPD         $0x11, w0170000000000000<>+0(SB), Y1, Y5
+	VORPD          Y5, Y4, Y4
+	VTESTPD        Y4, Y4
+	JNZ            stop
+	VMOVUPD        w0000000000000000<>+0(SB), Y4
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y5
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y6
+	VBLENDVPD      Y5, Y6, Y4, Y4
+	VADDPD         Y4, Y1, Y5
+	VSUBPD         Y4, Y5, Y4
+	VSUBPD         Y4, Y1, Y4
+	VPSRLQ         $0x32, Y5, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x08, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           DI, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           DI, DX
+	VMOVQ          X7, BX
+	ADDQ           DI, BX
+	VPEXTRQ        $0x01, X7, SI
+	ADDQ           DI, SI
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (BX), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (SI), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VSUBPD         Y8, Y5, Y7
+	VADDPD         Y4, Y7, Y7
+	VMULPD         Y7, Y7, Y8
+	VBROADCASTF128 128(AX), Y9
+	VINSERTF128    $0x01, 128(BX), Y9, Y9
+	VBROADCASTF128 128(DX), Y10
+	VINSERTF128    $0x01, 128(SI), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VBROADCASTF128 112(AX), Y9
+	VINSERTF128    $0x01, 112(BX), Y9, Y9
+	VBROADCASTF128 112(DX), Y10
+	VINSERTF128    $0x01, 112(SI), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y12
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD213PD    Y12, Y8, Y11
+	VBROADCASTF128 96(AX), Y10
+	VINSERTF128    $0x01, 96(BX), Y10, Y10
+	VBROADCASTF128 96(DX), Y12
+	VINSERTF128    $0x01, 96(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y13, Y8, Y11
+	VBROADCASTF128 80(AX), Y10
+	VINSERTF128    $0x01, 80(BX), Y10, Y10
+	VBROADCASTF128 80(DX), Y12
+	VINSERTF128    $0x01, 80(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y13, Y8, Y11
+	VBROADCASTF128 64(AX), Y10
+	VINSERTF128    $0x01, 64(BX), Y10, Y10
+	VBROADCASTF128 64(DX), Y12
+	VINSERTF128    $0x01, 64(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y13, Y8, Y11
+	VBROADCASTF128 48(AX), Y10
+	VINSERTF128    $0x01, 48(BX), Y10, Y10
+	VBROADCASTF128 48(DX), Y12
+	VINSERTF128    $0x01, 48(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y13, Y8, Y11
+	VBROADCASTF128 32(AX), Y10
+	VINSERTF128    $0x01, 32(BX), Y10, Y10
+	VBROADCASTF128 32(DX), Y12
+	VINSERTF128    $0x01, 32(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y13, Y8, Y11
+	VBROADCASTF128 16(AX), Y10
+	VINSERTF128    $0x01, 16(BX), Y10, Y10
+	VBROADCASTF128 16(DX), Y12
+	VINSERTF128    $0x01, 16(SI), Y12, Y12
+	VUNPCKLPD      Y12, Y10, Y13
+	VUNPCKHPD      Y12, Y10, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VFMADD213PD    Y9, Y7, Y11
+	VFMADD231PD    Y11, Y7, Y13
+	VADDPD         Y13, Y6, Y7
+	VSUBPD         Y6, Y7, Y6
+	VSUBPD         Y6, Y13, Y6
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y8
+	VDIVPD         Y1, Y8, Y8
+	VMOVUPD        wbff762d86356be3f<>+0(SB), Y9
+	VADDPD         Y9, Y5, Y10
+	VSUBPD         Y5, Y10, Y11
+	VSUBPD         Y11, Y10, Y12
+	VSUBPD         Y12, Y5, Y5
+	VSUBPD         Y11, Y9, Y9
+	VADDPD         Y9, Y5, Y5
+	VSUBPD         w3c9b86a722197829<>+0(SB), Y5, Y5
+	VADDPD         Y4, Y5, Y4
+	VMULPD         Y7, Y10, Y5
+	VMOVUPD        Y10, Y9
+	VFMSUB213PD    Y5, Y7, Y9
+	VFMADD231PD    Y6, Y10, Y9
+	VFMADD231PD    Y7, Y4, Y9
+	VMOVUPD        Y8, Y4
+	VFNMADD213PD   w3ff0000000000000<>+0(SB), Y1, Y4
+	VMULPD         Y8, Y4, Y4
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y6
+	VSUBPD         Y8, Y5, Y7
+	VADDPD         Y8, Y7, Y10
+	VSUBPD         Y10, Y5, Y10
+	VSUBPD         Y4, Y9, Y4
+	VADDPD         Y4, Y10, Y4
+	VBLENDVPD      Y6, Y7, Y5, Y5
+	VBLENDVPD      Y6, Y4, Y9, Y9
+	VADDPD         Y9, Y5, Y4
+	VMULPD         Y8, Y8, Y5
+	VMULPD         Y5, Y5, Y6
+	VMOVUPD        wc0ac2f0566566566<>+0(SB), Y7
+	VMOVUPD        w4071975cc0ed7304<>+0(SB), Y9
+	VMOVUPD        wc03a74ca514ca515<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y7
+	VMOVUPD        w40086e7f9b9fe6e8<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y9
+	VMOVUPD        wbfdc5e5e5e5e5e5e<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y7
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y9
+	VMOVUPD        wbf95995995995996<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y7
+	VMOVUPD        w3f7f07c1f07c1f08<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y9
+	VMOVUPD        wbf71111111111111<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y7
+	VMOVUPD        w3f70410410410410<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y9
+	VMOVUPD        wbf81111111111111<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y7
+	VMOVUPD        w3fb5555555555555<>+0(SB), Y10
+	VFMADD213PD    Y10, Y6, Y9
+	VFMADD213PD    Y9, Y5, Y7
+	VMULPD         wbfe0000000000000<>+0(SB), Y8, Y6
+	VADDPD         Y6, Y2, Y8
+	VSUBPD         Y2, Y8, Y2
+	VSUBPD         Y2, Y6, Y2
+	VMOVUPD        Y3, Y3
+	VFNMADD231PD   Y7, Y5, Y3
+	VADDPD         Y3, Y2, Y2
+	VADDPD         Y2, Y8, Y2
+	VCMPPD         $0x1d, w4020000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y2, Y4, Y4
+	VMASKMOVPD     Y4, Y0, (CX)(R8*8)
+
+end:
+	MOVQ dst_len+8(FP), R8
+
+stop:
+	MOVQ R8, done+96(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA digammaQuarters<>+0(SB)/8, $0x4002000000000000
+DATA digammaQuarters<>+8(SB)/8, $0x3fe73d61824db150
+DATA digammaQuarters<>+16(SB)/8, $0xbc8460bef5cbbd3f
+DATA digammaQuarters<>+24(SB)/8, $0xbfcb6cc92a4e98a5
+DATA digammaQuarters<>+32(SB)/8, $0x3fb4422f4a620ade
+DATA digammaQuarters<>+40(SB)/8, $0xbfa043c9fb4c0255
+DATA digammaQuarters<>+48(SB)/8, $0x3f8b34a189ec7f36
+DATA digammaQuarters<>+56(SB)/8, $0xbf77468d9de07c78
+DATA digammaQuarters<>+64(SB)/8, $0x3f642f551b522639
+DATA digammaQuarters<>+72(SB)/8, $0xbf51a7274fa3d322
+DATA digammaQuarters<>+80(SB)/8, $0x3f3f0b752e75ee41
+DATA digammaQuarters<>+88(SB)/8, $0xbf2b6519292efc8f
+DATA digammaQuarters<>+96(SB)/8, $0x3f183b1c26e73e67
+DATA digammaQuarters<>+104(SB)/8, $0xbf057323ffc5e99d
+DATA digammaQuarters<>+112(SB)/8, $0x3ef305c53fabb2b3
+DATA digammaQuarters<>+120(SB)/8, $0xbee1a4a857ba97f4
+DATA digammaQuarters<>+128(SB)/8, $0x3ecf5516c7a9a9c4
+DATA digammaQuarters<>+136(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+144(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+152(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+160(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+168(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+176(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+256(SB)/8, $0x4006000000000000
+DATA digammaQuarters<>+264(SB)/8, $0x3fe456ed4709547f
+DATA digammaQuarters<>+272(SB)/8, $0xbc87abbf6baa8c65
+DATA digammaQuarters<>+280(SB)/8, $0xbfc3ace4e5e581b7
+DATA digammaQuarters<>+288(SB)/8, $0x3fa796a0cb9d41cf
+DATA digammaQuarters<>+296(SB)/8, $0xbf8eaea2eb36d9c3
+DATA digammaQuarters<>+304(SB)/8, $0x3f74cc2b736935dd
+DATA digammaQuarters<>+312(SB)/8, $0xbf5ce0947158f322
+DATA digammaQuarters<>+320(SB)/8, $0x3f445937d966c1d1
+DATA digammaQuarters<>+328(SB)/8, $0xbf2cf4e5227f8690
+DATA digammaQuarters<>+336(SB)/8, $0x3f14bcd78237a96f
+DATA digammaQuarters<>+344(SB)/8, $0xbefdd60b8c4cd67a
+DATA digammaQuarters<>+352(SB)/8, $0x3ee587b4092cceef
+DATA digammaQuarters<>+360(SB)/8, $0xbecf216e418d6456
+DATA digammaQuarters<>+368(SB)/8, $0x3eb68c78a1bbfe73
+DATA digammaQuarters<>+376(SB)/8, $0xbea0d60cdccf96cb
+DATA digammaQuarters<>+384(SB)/8, $0x3e886ff81cdc2cc6
+DATA digammaQuarters<>+392(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+400(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+408(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+416(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+424(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+432(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+512(SB)/8, $0x400a000000000000
+DATA digammaQuarters<>+520(SB)/8, $0x3fe2328b265d0afa
+DATA digammaQuarters<>+528(SB)/8, $0x3c82c4b30db9a0ec
+DATA digammaQuarters<>+536(SB)/8, $0xbfbde63f0064ceb5
+DATA digammaQuarters<>+544(SB)/8, $0x3f9e2f4482eb66ee
+DATA digammaQuarters<>+552(SB)/8, $0xbf807f0a1c318a05
+DATA digammaQuarters<>+560(SB)/8, $0x3f62ca0a8dc3c40e
+DATA digammaQuarters<>+568(SB)/8, $0xbf45ee3008fce846
+DATA digammaQuarters<>+576(SB)/8, $0x3f2a000dd0fd3216
+DATA digammaQuarters<>+584(SB)/8, $0xbf0f268842d07675
+DATA digammaQuarters<>+592(SB)/8, $0x3ef2cbf9ed6b2384
+DATA digammaQuarters<>+600(SB)/8, $0xbed6cd50167e5301
+DATA digammaQuarters<>+608(SB)/8, $0x3ebbc38579f97b02
+DATA digammaQuarters<>+616(SB)/8, $0xbea0f21a7cb55a4d
+DATA digammaQuarters<>+624(SB)/8, $0x3e84bb11975a8b1c
+DATA digammaQuarters<>+632(SB)/8, $0xbe69eecc7f018d18
+DATA digammaQuarters<>+640(SB)/8, $0x3e4fcf08f5bb6f6f
+DATA digammaQuarters<>+648(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+656(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+664(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+672(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+680(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+688(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+768(SB)/8, $0x400e000000000000
+DATA digammaQuarters<>+776(SB)/8, $0x3fe0894ca60bcdd2
+DATA digammaQuarters<>+784(SB)/8, $0xbc76cb3b660fe2eb
+DATA digammaQuarters<>+792(SB)/8, $0xbfb7a6d07dba7661
+DATA digammaQuarters<>+800(SB)/8, $0x3f94a2d0a2bf1759
+DATA digammaQuarters<>+808(SB)/8, $0xbf7373feab32b007
+DATA digammaQuarters<>+816(SB)/8, $0x3f53199a96321fec
+DATA digammaQuarters<>+824(SB)/8, $0xbf333851e38d7b26
+DATA digammaQuarters<>+832(SB)/8, $0x3f13a74ad1001ee0
+DATA digammaQuarters<>+840(SB)/8, $0xbef451a9ebc64e4b
+DATA digammaQuarters<>+848(SB)/8, $0x3ed52be7e6db8502
+DATA digammaQuarters<>+856(SB)/8, $0xbeb62f60c61c9170
+DATA digammaQuarters<>+864(SB)/8, $0x3e97583b88dc78c2
+DATA digammaQuarters<>+872(SB)/8, $0xbe78a3c1344941e2
+DATA digammaQuarters<>+880(SB)/8, $0x3e5a121bac13b1e6
+DATA digammaQuarters<>+888(SB)/8, $0xbe3c1157b883118b
+DATA digammaQuarters<>+896(SB)/8, $0x3e1dcb41969ba96e
+DATA digammaQuarters<>+904(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+912(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+920(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+928(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+936(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+944(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1024(SB)/8, $0x4012000000000000
+DATA digammaQuarters<>+1032(SB)/8, $0x3fdd414de2a1bd59
+DATA digammaQuarters<>+1040(SB)/8, $0xbc77df0e852d29ad
+DATA digammaQuarters<>+1048(SB)/8, $0xbfb18ec5734b2440
+DATA digammaQuarters<>+1056(SB)/8, $0x3f897bb4c3f42345
+DATA digammaQuarters<>+1064(SB)/8, $0xbf63ec37e7359592
+DATA digammaQuarters<>+1072(SB)/8, $0x3f4035009631c666
+DATA digammaQuarters<>+1080(SB)/8, $0xbf1b0544f669ec30
+DATA digammaQuarters<>+1088(SB)/8, $0x3ef6e4ce9209339f
+DATA digammaQuarters<>+1096(SB)/8, $0xbed39e9b3ba9bfd6
+DATA digammaQuarters<>+1104(SB)/8, $0x3eb0f408ec16606f
+DATA digammaQuarters<>+1112(SB)/8, $0xbe8d7ad26d9f6820
+DATA digammaQuarters<>+1120(SB)/8, $0x3e69c03506ee0eea
+DATA digammaQuarters<>+1128(SB)/8, $0xbe468ecb1df7475f
+DATA digammaQuarters<>+1136(SB)/8, $0x3e23d4a3ecd734b1
+DATA digammaQuarters<>+1144(SB)/8, $0xbe024008e13f3c77
+DATA digammaQuarters<>+1152(SB)/8, $0x3de01bd5a4cee12c
+DATA digammaQuarters<>+1160(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1168(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1176(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1280(SB)/8, $0x4016000000000000
+DATA digammaQuarters<>+1288(SB)/8, $0x3fd9885758262b9a
+DATA digammaQuarters<>+1296(SB)/8, $0x3c7ea1bfacf5d6b6
+DATA digammaQuarters<>+1304(SB)/8, $0xbfa94e7d56a352f9
+DATA digammaQuarters<>+1312(SB)/8, $0x3f7e0b93f149a013
+DATA digammaQuarters<>+1320(SB)/8, $0xbf53266c98ddedeb
+DATA digammaQuarters<>+1328(SB)/8, $0x3f295ddbf99b933d
+DATA digammaQuarters<>+1336(SB)/8, $0xbf0135121655d3df
+DATA digammaQuarters<>+1344(SB)/8, $0x3ed7b9dbcd94d93e
+DATA digammaQuarters<>+1352(SB)/8, $0xbeb08c188da90831
+DATA digammaQuarters<>+1360(SB)/8, $0x3e87478c5ad95088
+DATA digammaQuarters<>+1368(SB)/8, $0xbe607b773a46bfbf
+DATA digammaQuarters<>+1376(SB)/8, $0x3e37752231cf9bbf
+DATA digammaQuarters<>+1384(SB)/8, $0xbe10c0e12abfea6d
+DATA digammaQuarters<>+1392(SB)/8, $0x3de803ac32b741e3
+DATA digammaQuarters<>+1400(SB)/8, $0xbdc1c26cee460a4f
+DATA digammaQuarters<>+1408(SB)/8, $0x3d99939c94b14faa
+DATA digammaQuarters<>+1416(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1424(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1432(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1536(SB)/8, $0x401a000000000000
+DATA digammaQuarters<>+1544(SB)/8, $0x3fd6c645d8818b46
+DATA digammaQuarters<>+1552(SB)/8, $0x3c4cf866d37a26d7
+DATA digammaQuarters<>+1560(SB)/8, $0xbfa3438b6dc739a3
+DATA digammaQuarters<>+1568(SB)/8, $0x3f735f9c845484a6
+DATA digammaQuarters<>+1576(SB)/8, $0xbf44dc70c849f497
+DATA digammaQuarters<>+1584(SB)/8, $0x3f174fd3a1944936
+DATA digammaQuarters<>+1592(SB)/8, $0xbeeaaa43596b7c5b
+DATA digammaQuarters<>+1600(SB)/8, $0x3ebefdb3cf46fcc0
+DATA digammaQuarters<>+1608(SB)/8, $0xbe9237ccb1e2eb59
+DATA digammaQuarters<>+1616(SB)/8, $0x3e659abf2be86a15
+DATA digammaQuarters<>+1624(SB)/8, $0xbe39caa5acb0d6d8
+DATA digammaQuarters<>+1632(SB)/8, $0x3e0ef3ab93adffee
+DATA digammaQuarters<>+1640(SB)/8, $0xbde2a5ac89a09725
+DATA digammaQuarters<>+1648(SB)/8, $0x3db68c581dbfadb7
+DATA digammaQuarters<>+1656(SB)/8, $0xbd8be7e73a9ade92
+DATA digammaQuarters<>+1664(SB)/8, $0x3d60f5785c1922bc
+DATA digammaQuarters<>+1672(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1680(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1688(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1792(SB)/8, $0x401e000000000000
+DATA digammaQuarters<>+1800(SB)/8, $0x3fd4a22b0eb36b4b
+DATA digammaQuarters<>+1808(SB)/8, $0xbc7bee3e1513b9bf
+DATA digammaQuarters<>+1816(SB)/8, $0xbf9e7ce3867ae7fe
+DATA digammaQuarters<>+1824(SB)/8, $0x3f6a9e57ce63d910
+DATA digammaQuarters<>+1832(SB)/8, $0xbf38d300920283e5
+DATA digammaQuarters<>+1840(SB)/8, $0x3f07ff82b5d8b635
+DATA digammaQuarters<>+1848(SB)/8, $0xbed7bb8a54439d44
+DATA digammaQuarters<>+1856(SB)/8, $0x3ea7d70c3916c58d
+DATA digammaQuarters<>+1864(SB)/8, $0xbe7838dbc00b8d26
+DATA digammaQuarters<>+1872(SB)/8, $0x3e48d2b2a9bb7f58
+DATA digammaQuarters<>+1880(SB)/8, $0xbe199c1a041601ed
+DATA digammaQuarters<>+1888(SB)/8, $0x3dea8ff7ad35bacc
+DATA digammaQuarters<>+1896(SB)/8, $0xbdbbaaa5f54564e9
+DATA digammaQuarters<>+1904(SB)/8, $0x3d8cebc1f50e33a1
+DATA digammaQuarters<>+1912(SB)/8, $0xbd5ec946a309fb32
+DATA digammaQuarters<>+1920(SB)/8, $0x3d302d9f492cbea3
+DATA digammaQuarters<>+1928(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1936(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1944(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2048(SB)/8, $0x3fe2000000000000
+DATA digammaQuarters<>+2056(SB)/8, $0x3ffdf968fe0029f6
+DATA digammaQuarters<>+2064(SB)/8, $0xbc90ae54546f800c
+DATA digammaQuarters<>+2072(SB)/8, $0xc00354ec5259e570
+DATA digammaQuarters<>+2080(SB)/8, $0x400fd0a23169cf47
+DATA digammaQuarters<>+2088(SB)/8, $0xc01ba4ce2318ffb9
+DATA digammaQuarters<>+2096(SB)/8, $0x4028645ba65c4e43
+DATA digammaQuarters<>+2104(SB)/8, $0xc035a0b308f0afc6
+DATA digammaQuarters<>+2112(SB)/8, $0x4043353cac48ecfd
+DATA digammaQuarters<>+2120(SB)/8, $0xc05111898ed89d14
+DATA digammaQuarters<>+2128(SB)/8, $0x405e57381005a2f0
+DATA digammaQuarters<>+2136(SB)/8, $0xc06af7f84c520fe0
+DATA digammaQuarters<>+2144(SB)/8, $0x4077f8c6be526459
+DATA digammaQuarters<>+2152(SB)/8, $0xc0854ab4ce085b16
+DATA digammaQuarters<>+2160(SB)/8, $0x4092ed1040be6cc8
+DATA digammaQuarters<>+2168(SB)/8, $0xc0a19537a014097a
+DATA digammaQuarters<>+2176(SB)/8, $0x40af42298a326fb2
+DATA digammaQuarters<>+2184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2280(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2288(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2296(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2304(SB)/8, $0x3fe6000000000000
+DATA digammaQuarters<>+2312(SB)/8, $0x3ff9f56531b62dbf
+DATA digammaQuarters<>+2320(SB)/8, $0x3c990f89e28775d7
+DATA digammaQuarters<>+2328(SB)/8, $0xbffabf6f9e982e17
+DATA digammaQuarters<>+2336(SB)/8, $0x4001b4aed8a735c7
+DATA digammaQuarters<>+2344(SB)/8, $0xc008f5bd1b645d3d
+DATA digammaQuarters<>+2352(SB)/8, $0x4011f2607d5ad95d
+DATA digammaQuarters<>+2360(SB)/8, $0xc019fdaea7539537
+DATA digammaQuarters<>+2368(SB)/8, $0x4022dec887a4d824
+DATA digammaQuarters<>+2376(SB)/8, $0xc02b6dd13c042d82
+DATA digammaQuarters<>+2384(SB)/8, $0x4033f161a025e477
+DATA digammaQuarters<>+2392(SB)/8, $0xc03d01343c0183e7
+DATA digammaQuarters<>+2400(SB)/8, $0x404517e82c6a8219
+DATA digammaQuarters<>+2408(SB)/8, $0xc04eab9c1b4f72b6
+DATA digammaQuarters<>+2416(SB)/8, $0x40564e3830fe8462
+DATA digammaQuarters<>+2424(SB)/8, $0xc060b493aced13f2
+DATA digammaQuarters<>+2432(SB)/8, $0x40684c77cf2507e6
+DATA digammaQuarters<>+2440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2536(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2544(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2552(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2560(SB)/8, $0x3fea000000000000
+DATA digammaQuarters<>+2568(SB)/8, $0x3ff715f39254261a
+DATA digammaQuarters<>+2576(SB)/8, $0x3c713513b141537d
+DATA digammaQuarters<>+2584(SB)/8, $0xbff3c73645ad1d39
+DATA digammaQuarters<>+2592(SB)/8, $0x3ff5d4b9adb1e833
+DATA digammaQuarters<>+2600(SB)/8, $0xbff9d23b08c9b959
+DATA digammaQuarters<>+2608(SB)/8, $0x3fff478ce4358473
+DATA digammaQuarters<>+2616(SB)/8, $0xc0031f1bbecaf313
+DATA digammaQuarters<>+2624(SB)/8, $0x400777941d2040bf
+DATA digammaQuarters<>+2632(SB)/8, $0xc00cd8bb9ccee9bb
+DATA digammaQuarters<>+2640(SB)/8, $0x4011bdf42d7caf8b
+DATA digammaQuarters<>+2648(SB)/8, $0xc015d4bce3907322
+DATA digammaQuarters<>+2656(SB)/8, $0x401addb3199595d9
+DATA digammaQuarters<>+2664(SB)/8, $0xc020877f4e4dfc9f
+DATA digammaQuarters<>+2672(SB)/8, $0x402457e23e510dc7
+DATA digammaQuarters<>+2680(SB)/8, $0xc0299130fdda9778
+DATA digammaQuarters<>+2688(SB)/8, $0x402f7795f3049395
+DATA digammaQuarters<>+2696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2792(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2800(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2808(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2816(SB)/8, $0x3fee000000000000
+DATA digammaQuarters<>+2824(SB)/8, $0x3ff4e928baf0803f
+DATA digammaQuarters<>+2832(SB)/8, $0xbc91c728c1a10b4b
+DATA digammaQuarters<>+2840(SB)/8, $0xbfeea6d32ffdcab5
+DATA digammaQuarters<>+2848(SB)/8, $0x3fecf31261012e5c
+DATA digammaQuarters<>+2856(SB)/8, $0xbfed6fb5f051df27
+DATA digammaQuarters<>+2864(SB)/8, $0x3feec2a77ae88cf2
+DATA digammaQuarters<>+2872(SB)/8, $0xbff0412f70b6b80b
+DATA digammaQuarters<>+2880(SB)/8, $0x3ff143ad59d04192
+DATA digammaQuarters<>+2888(SB)/8, $0xbff260ddb262bcf2
+DATA digammaQuarters<>+2896(SB)/8, $0x3ff395bd8b4fb8f3
+DATA digammaQuarters<>+2904(SB)/8, $0xbff4e18dcbe1fb6e
+DATA digammaQuarters<>+2912(SB)/8, $0x3ff644ad283dece9
+DATA digammaQuarters<>+2920(SB)/8, $0xbff7bf7e6f1f70b3
+DATA digammaQuarters<>+2928(SB)/8, $0x3ff95476c762e31b
+DATA digammaQuarters<>+2936(SB)/8, $0xbffb71e1a93a8756
+DATA digammaQuarters<>+2944(SB)/8, $0x3ffd462f91dd60ef
+DATA digammaQuarters<>+2952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3048(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3056(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3064(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3072(SB)/8, $0x3ff2000000000000
+DATA digammaQuarters<>+3080(SB)/8, $0x3ff277046912a697
+DATA digammaQuarters<>+3088(SB)/8, $0xbc9e73b01c7ccbb5
+DATA digammaQuarters<>+3096(SB)/8, $0xbfe6404a8c08f730
+DATA digammaQuarters<>+3104(SB)/8, $0x3fe13c7a370c685a
+DATA digammaQuarters<>+3112(SB)/8, $0xbfdce2d78c1b0a64
+DATA digammaQuarters<>+3120(SB)/8, $0x3fd8fa5b0559b58e
+DATA digammaQuarters<>+3128(SB)/8, $0xbfd5e79c79c889ad
+DATA digammaQuarters<>+3136(SB)/8, $0x3fd356c2edc3c157
+DATA digammaQuarters<>+3144(SB)/8, $0xbfd1215ff35228eb
+DATA digammaQuarters<>+3152(SB)/8, $0x3fce662b7a53dd3f
+DATA digammaQuarters<>+3160(SB)/8, $0xbfcaff057b1eb1fe
+DATA digammaQuarters<>+3168(SB)/8, $0x3fc7fc199fcf2b22
+DATA digammaQuarters<>+3176(SB)/8, $0xbfc54c45a8fbf994
+DATA digammaQuarters<>+3184(SB)/8, $0x3fc2edcd0b668a39
+DATA digammaQuarters<>+3192(SB)/8, $0xbfc195919c04e3fb
+DATA digammaQuarters<>+3200(SB)/8, $0x3fbf427e4392a3b0
+DATA digammaQuarters<>+3208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3280(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3288(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3296(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3304(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3312(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3320(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3328(SB)/8, $0x3ff6000000000000
+DATA digammaQuarters<>+3336(SB)/8, $0x3ff0211b8470c9d0
+DATA digammaQuarters<>+3344(SB)/8, $0x3c756c4b14c34feb
+DATA digammaQuarters<>+3352(SB)/8, $0xbfdf757b21d47f16
+DATA digammaQuarters<>+3360(SB)/8, $0x3fd39d54637b1dcb
+DATA digammaQuarters<>+3368(SB)/8, $0xbfca8d240c3cbb0e
+DATA digammaQuarters<>+3376(SB)/8, $0x3fc29dfe1281c879
+DATA digammaQuarters<>+3384(SB)/8, $0xbfba8ec3c70cbe7b
+DATA digammaQuarters<>+3392(SB)/8, $0x3fb31c262a00c5d7
+DATA digammaQuarters<>+3400(SB)/8, $0xbfaba1b54f918332
+DATA digammaQuarters<>+3408(SB)/8, $0x3fa4074e11ae02bf
+DATA digammaQuarters<>+3416(SB)/8, $0xbf9d13b72b91cbda
+DATA digammaQuarters<>+3424(SB)/8, $0x3f951fb79289d328
+DATA digammaQuarters<>+3432(SB)/8, $0xbf8eb2324aff6a8c
+DATA digammaQuarters<>+3440(SB)/8, $0x3f8650fef37a1af8
+DATA digammaQuarters<>+3448(SB)/8, $0xbf80b5c21e52a285
+DATA digammaQuarters<>+3456(SB)/8, $0x3f784d76a50aa7ec
+DATA digammaQuarters<>+3464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3536(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3544(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3552(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3560(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3568(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3576(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3584(SB)/8, $0x3ffa000000000000
+DATA digammaQuarters<>+3592(SB)/8, $0x3fecd9d88c399e19
+DATA digammaQuarters<>+3600(SB)/8, $0xbc3b7a73fb1daf36
+DATA digammaQuarters<>+3608(SB)/8, $0xbfd7aa649cce5859
+DATA digammaQuarters<>+3616(SB)/8, $0x3fc8ab0d9438dfaf
+DATA digammaQuarters<>+3624(SB)/8, $0xbfbbf4556b33b4b6
+DATA digammaQuarters<>+3632(SB)/8, $0x3fb0738222bc61f4
+DATA digammaQuarters<>+3640(SB)/8, $0xbfa3bdd9fa3025a2
+DATA digammaQuarters<>+3648(SB)/8, $0x3f97f10ac393850f
+DATA digammaQuarters<>+3656(SB)/8, $0xbf8d35ab34fb6f24
+DATA digammaQuarters<>+3664(SB)/8, $0x3f81e17d395e77f3
+DATA digammaQuarters<>+3672(SB)/8, $0xbf75efe50aa46a49
+DATA digammaQuarters<>+3680(SB)/8, $0x3f6af270b56a1e93
+DATA digammaQuarters<>+3688(SB)/8, $0xbf608f69b768b881
+DATA digammaQuarters<>+3696(SB)/8, $0x3f545dec59f94112
+DATA digammaQuarters<>+3704(SB)/8, $0xbf4995d5ac1a0ab3
+DATA digammaQuarters<>+3712(SB)/8, $0x3f3f7b20525fec4d
+DATA digammaQuarters<>+3720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3792(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3800(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3808(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3816(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3824(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3832(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3840(SB)/8, $0x3ffe000000000000
+DATA digammaQuarters<>+3848(SB)/8, $0x3fea3b07e045f71e
+DATA digammaQuarters<>+3856(SB)/8, $0xbc8218f4875723d0
+DATA digammaQuarters<>+3864(SB)/8, $0xbfd297b63c4fae23
+DATA digammaQuarters<>+3872(SB)/8, $0x3fc0a49baa9da9a8
+DATA digammaQuarters<>+3880(SB)/8, $0xbfb033b816289bcd
+DATA digammaQuarters<>+3888(SB)/8, $0x3fa068a9e9762fa8
+DATA digammaQuarters<>+3896(SB)/8, $0xbf90f8b7d7c8cfb3
+DATA digammaQuarters<>+3904(SB)/8, $0x3f81c3d6254430a3
+DATA digammaQuarters<>+3912(SB)/8, $0xbf72ba64389b64f2
+DATA digammaQuarters<>+3920(SB)/8, $0x3f63d4426a5d0d23
+DATA digammaQuarters<>+3928(SB)/8, $0xbf550d3080bb0771
+DATA digammaQuarters<>+3936(SB)/8, $0x3f46631d3a07dd34
+DATA digammaQuarters<>+3944(SB)/8, $0xbf37d4b6b1924bb2
+DATA digammaQuarters<>+3952(SB)/8, $0x3f2963402f5a1254
+DATA digammaQuarters<>+3960(SB)/8, $0xbf1b7c400e2c009f
+DATA digammaQuarters<>+3968(SB)/8, $0x3f0d4d67f7b14567
+DATA digammaQuarters<>+3976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4048(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4056(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4064(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4072(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4080(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4088(SB)/8, $0x0000000000000000
+GLOBL digammaQuarters<>(SB), RODATA|NOPTR, $4096
+
+DATA wbff762d86356be3f<>+0(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+8(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+16(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+24(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+32(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+40(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+48(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+56(SB)/8, $0xbff762d86356be3f
+GLOBL wbff762d86356be3f<>(SB), RODATA|NOPTR, $64
+
+DATA w3c9b86a722197829<>+0(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+8(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+16(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+24(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+32(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+40(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+48(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+56(SB)/8, $0x3c9b86a722197829
+GLOBL w3c9b86a722197829<>(SB), RODATA|NOPTR, $64
+
+DATA wc0ac2f0566566566<>+0(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+8(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+16(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+24(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+32(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+40(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+48(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+56(SB)/8, $0xc0ac2f0566566566
+GLOBL wc0ac2f0566566566<>(SB), RODATA|NOPTR, $64
+
+DATA w4071975cc0ed7304<>+0(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+8(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+16(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+24(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+32(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+40(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+48(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+56(SB)/8, $0x4071975cc0ed7304
+GLOBL w4071975cc0ed7304<>(SB), RODATA|NOPTR, $64
+
+DATA wc03a74ca514ca515<>+0(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+8(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+16(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+24(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+32(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+40(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+48(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+56(SB)/8, $0xc03a74ca514ca515
+GLOBL wc03a74ca514ca515<>(SB), RODATA|NOPTR, $64
+
+DATA w40086e7f9b9fe6e8<>+0(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+8(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+16(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+24(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+32(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+40(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+48(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+56(SB)/8, $0x40086e7f9b9fe6e8
+GLOBL w40086e7f9b9fe6e8<>(SB), RODATA|NOPTR, $64
+
+DATA wbfdc5e5e5e5e5e5e<>+0(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+8(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+16(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+24(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+32(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+40(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+48(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+56(SB)/8, $0xbfdc5e5e5e5e5e5e
+GLOBL wbfdc5e5e5e5e5e5e<>(SB), RODATA|NOPTR, $64
+
+DATA wbf95995995995996<>+0(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+8(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+16(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+24(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+32(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+40(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+48(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+56(SB)/8, $0xbf95995995995996
+GLOBL wbf95995995995996<>(SB), RODATA|NOPTR, $64
+
+DATA w3f7f07c1f07c1f08<>+0(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+8(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+16(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+24(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+32(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+40(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+48(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+56(SB)/8, $0x3f7f07c1f07c1f08
+GLOBL w3f7f07c1f07c1f08<>(SB), RODATA|NOPTR, $64
+
+DATA wbf71111111111111<>+0(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+8(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+16(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+24(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+32(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+40(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+48(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+56(SB)/8, $0xbf71111111111111
+GLOBL wbf71111111111111<>(SB), RODATA|NOPTR, $64
+
+DATA w3f70410410410410<>+0(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+8(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+16(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+24(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+32(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+40(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+48(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+56(SB)/8, $0x3f70410410410410
+GLOBL w3f70410410410410<>(SB), RODATA|NOPTR, $64
+
+DATA wbf81111111111111<>+0(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+8(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+16(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+24(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+32(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+40(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+48(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+56(SB)/8, $0xbf81111111111111
+GLOBL wbf81111111111111<>(SB), RODATA|NOPTR, $64
+
 // func erfcAVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·erfcAVX2(SB), NOSPLIT, $0-48
@@ -7054,16 +9140,6 @@ DATA wfff0000000000000<>+40(SB)/8, $0xfff0000000000000
 DATA wfff0000000000000<>+48(SB)/8, $0xfff0000000000000
 DATA wfff0000000000000<>+56(SB)/8, $0xfff0000000000000
 GLOBL wfff0000000000000<>(SB), RODATA|NOPTR, $64
-
-DATA w4000000000000000<>+0(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+8(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+16(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+24(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+32(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+40(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+48(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+56(SB)/8, $0x4000000000000000
-GLOBL w4000000000000000<>(SB), RODATA|NOPTR, $64
 
 DATA wbe839fb524e9c1f7<>+0(SB)/8, $0xbe839fb524e9c1f7
 DATA wbe839fb524e9c1f7<>+8(SB)/8, $0xbe839fb524e9c1f7
@@ -8906,15 +10982,17 @@ DATA entries<>+72(SB)/8, $·erfAVX2(SB)
 DATA entries<>+80(SB)/8, $·erfinvByAVX2(SB)
 DATA entries<>+88(SB)/8, $·quantileByAVX2(SB)
 DATA entries<>+96(SB)/8, $·erfinvSlopeByAVX2(SB)
-DATA entries<>+104(SB)/8, $·erfcAVX2(SB)
-DATA entries<>+112(SB)/8, $·normCdfAVX2(SB)
-DATA entries<>+120(SB)/8, $·gaussAVX2(SB)
-DATA entries<>+128(SB)/8, $·normPdfAVX2(SB)
-DATA entries<>+136(SB)/8, $·asinAVX2(SB)
-DATA entries<>+144(SB)/8, $·acosAVX2(SB)
-DATA entries<>+152(SB)/8, $·cbrtAVX2(SB)
-DATA entries<>+160(SB)/8, $·hypotAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $168
+DATA entries<>+104(SB)/8, $·lgammaByAVX2(SB)
+DATA entries<>+112(SB)/8, $·digammaByAVX2(SB)
+DATA entries<>+120(SB)/8, $·erfcAVX2(SB)
+DATA entries<>+128(SB)/8, $·normCdfAVX2(SB)
+DATA entries<>+136(SB)/8, $·gaussAVX2(SB)
+DATA entries<>+144(SB)/8, $·normPdfAVX2(SB)
+DATA entries<>+152(SB)/8, $·asinAVX2(SB)
+DATA entries<>+160(SB)/8, $·acosAVX2(SB)
+DATA entries<>+168(SB)/8, $·cbrtAVX2(SB)
+DATA entries<>+176(SB)/8, $·hypotAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $184
 
 // func trigAVX2Entries() *uintptr
 TEXT ·trigAVX2Entries(SB), NOSPLIT, $0-8

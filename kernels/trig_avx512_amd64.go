@@ -105,6 +105,24 @@ func quantileByAVX512(dst []float64, a []float64, log []float64, more []float64)
 //go:noescape
 func erfinvSlopeByAVX512(dst []float64, a []float64, log []float64, s []float64)
 
+// lgammaByAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = lgammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
+
+// digammaByAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = digammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
+
 // erfcAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -179,6 +197,8 @@ var trigAVX512Kernels = []any{
 	erfinvByAVX512,
 	quantileByAVX512,
 	erfinvSlopeByAVX512,
+	lgammaByAVX512,
+	digammaByAVX512,
 	erfcAVX512,
 	normCdfAVX512,
 	gaussAVX512,

@@ -7454,6 +7454,2326 @@ DATA wbc8661fdb9f38e0e<>+48(SB)/8, $0xbc8661fdb9f38e0e
 DATA wbc8661fdb9f38e0e<>+56(SB)/8, $0xbc8661fdb9f38e0e
 GLOBL wbc8661fdb9f38e0e<>(SB), RODATA|NOPTR, $64
 
+// func lgammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·lgammaByAVX512(SB), NOSPLIT, $0-104
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ rest_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ rest_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(DI*8), Z0
+	VMOVUPD     (BX)(DI*8), Z1
+	VMOVUPD     (SI)(DI*8), Z2
+	VCMPPD      $0x16, w7e70000000000000<>+0(SB), Z0, K1
+	VCMPPD      $0x11, w0170000000000000<>+0(SB), Z0, K2
+	KORTESTB    K1, K2
+	JNZ         stop
+	VMOVUPD     64(DX)(DI*8), Z3
+	VMOVUPD     64(BX)(DI*8), Z4
+	VMOVUPD     64(SI)(DI*8), Z5
+	VCMPPD      $0x16, w7e70000000000000<>+0(SB), Z3, K1
+	VCMPPD      $0x11, w0170000000000000<>+0(SB), Z3, K2
+	KORTESTB    K1, K2
+	JNZ         stop
+	VMOVUPD     w0000000000000000<>+0(SB), Z6
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z7
+	VMOVUPD     Z7, K1, Z6
+	VADDPD      Z6, Z0, Z7
+	VSUBPD      Z6, Z7, Z8
+	VSUBPD      Z8, Z0, Z8
+	VMOVUPD     w0000000000000000<>+0(SB), Z9
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z10
+	VMOVUPD     Z10, K1, Z9
+	VADDPD      Z9, Z3, Z10
+	VSUBPD      Z9, Z10, Z11
+	VSUBPD      Z11, Z3, Z11
+	VPSRLQ      $0x32, Z7, Z12
+	VPSRLQ      $0x32, Z10, Z13
+	VMOVUPD     lgammaQuarters0<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters0<>+64(SB), Z15
+	VMOVUPD     Z12, Z16
+	VPERMI2PD   Z15, Z14, Z16
+	VMOVUPD     Z13, Z17
+	VPERMI2PD   Z15, Z14, Z17
+	VSUBPD      Z16, Z7, Z7
+	VADDPD      Z8, Z7, Z7
+	VSUBPD      Z17, Z10, Z8
+	VADDPD      Z11, Z8, Z8
+	VMULPD      Z7, Z7, Z10
+	VMULPD      Z8, Z8, Z11
+	VMOVUPD     lgammaQuarters16<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters16<>+64(SB), Z15
+	VMOVUPD     Z12, Z16
+	VPERMI2PD   Z15, Z14, Z16
+	VMOVUPD     Z13, Z17
+	VPERMI2PD   Z15, Z14, Z17
+	VMOVUPD     lgammaQuarters15<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters15<>+64(SB), Z15
+	VMOVUPD     Z12, Z18
+	VPERMI2PD   Z15, Z14, Z18
+	VMOVUPD     Z13, Z19
+	VPERMI2PD   Z15, Z14, Z19
+	VMOVUPD     lgammaQuarters14<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters14<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters13<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters13<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VMOVUPD     lgammaQuarters12<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters12<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters11<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters11<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VMOVUPD     lgammaQuarters10<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters10<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters9<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters9<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VMOVUPD     lgammaQuarters8<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters8<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters7<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters7<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VMOVUPD     lgammaQuarters6<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters6<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters5<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters5<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VMOVUPD     lgammaQuarters4<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters4<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z16
+	VFMADD213PD Z21, Z11, Z17
+	VMOVUPD     lgammaQuarters3<>+0(SB), Z14
+	VMOVUPD     lgammaQuarters3<>+64(SB), Z15
+	VMOVUPD     Z12, Z20
+	VPERMI2PD   Z15, Z14, Z20
+	VMOVUPD     Z13, Z21
+	VPERMI2PD   Z15, Z14, Z21
+	VFMADD213PD Z20, Z10, Z18
+	VFMADD213PD Z21, Z11, Z19
+	VFMADD213PD Z18, Z7, Z16
+	VFMADD213PD Z19, Z8, Z17
+	VMOVUPD     lgammaQuarters1<>+0(SB), Z10
+	VMOVUPD     lgammaQuarters1<>+64(SB), Z11
+	VMOVUPD     Z12, Z14
+	VPERMI2PD   Z11, Z10, Z14
+	VMOVUPD     Z13, Z15
+	VPERMI2PD   Z11, Z10, Z15
+	VMOVUPD     lgammaQuarters2<>+0(SB), Z10
+	VMOVUPD     lgammaQuarters2<>+64(SB), Z11
+	VMOVUPD     Z12, Z12
+	VPERMI2PD   Z11, Z10, Z12
+	VMOVUPD     Z13, Z13
+	VPERMI2PD   Z11, Z10, Z13
+	VFMADD231PD Z16, Z7, Z12
+	VFMADD231PD Z17, Z8, Z13
+	VADDPD      Z12, Z14, Z7
+	VADDPD      Z13, Z15, Z8
+	VSUBPD      Z14, Z7, Z10
+	VSUBPD      Z10, Z12, Z10
+	VSUBPD      Z15, Z8, Z11
+	VSUBPD      Z11, Z13, Z11
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z12
+	VSUBPD      Z6, Z12, Z12
+	VSUBPD      Z12, Z0, Z12
+	VMOVUPD     w4000000000000000<>+0(SB), Z13
+	VSUBPD      Z6, Z13, Z6
+	VSUBPD      Z6, Z0, Z13
+	VADDPD      Z6, Z13, Z6
+	VSUBPD      Z6, Z0, Z6
+	VMULPD      Z13, Z12, Z14
+	VMOVUPD     Z12, Z15
+	VFMSUB213PD Z14, Z13, Z15
+	VFMADD231PD Z6, Z12, Z15
+	VMULPD      Z7, Z14, Z6
+	VMOVUPD     Z14, Z12
+	VFMSUB213PD Z6, Z7, Z12
+	VFMADD231PD Z10, Z14, Z12
+	VFMADD231PD Z7, Z15, Z12
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VSUBPD      Z1, Z6, Z7
+	VADDPD      Z1, Z7, Z10
+	VSUBPD      Z10, Z6, Z10
+	VSUBPD      Z2, Z12, Z13
+	VADDPD      Z13, Z10, Z10
+	VMOVUPD     Z7, K1, Z6
+	VMOVUPD     Z10, K1, Z12
+	VADDPD      Z12, Z6, Z6
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z7
+	VSUBPD      Z9, Z7, Z7
+	VSUBPD      Z7, Z3, Z7
+	VMOVUPD     w4000000000000000<>+0(SB), Z10
+	VSUBPD      Z9, Z10, Z9
+	VSUBPD      Z9, Z3, Z10
+	VADDPD      Z9, Z10, Z9
+	VSUBPD      Z9, Z3, Z9
+	VMULPD      Z10, Z7, Z12
+	VMOVUPD     Z7, Z13
+	VFMSUB213PD Z12, Z10, Z13
+	VFMADD231PD Z9, Z7, Z13
+	VMULPD      Z8, Z12, Z7
+	VMOVUPD     Z12, Z9
+	VFMSUB213PD Z7, Z8, Z9
+	VFMADD231PD Z11, Z12, Z9
+	VFMADD231PD Z8, Z13, Z9
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VSUBPD      Z4, Z7, Z8
+	VADDPD      Z4, Z8, Z10
+	VSUBPD      Z10, Z7, Z10
+	VSUBPD      Z5, Z9, Z11
+	VADDPD      Z11, Z10, Z10
+	VMOVUPD     Z8, K1, Z7
+	VMOVUPD     Z10, K1, Z9
+	VADDPD      Z9, Z7, Z7
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z8
+	VDIVPD      Z0, Z8, Z8
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z9
+	VDIVPD      Z3, Z9, Z9
+	VMULPD      Z8, Z8, Z10
+	VMULPD      Z9, Z9, Z11
+	VMULPD      Z10, Z10, Z12
+	VMULPD      Z11, Z11, Z13
+	VMOVUPD     wc0639b2525cccc1b<>+0(SB), Z14
+	VMOVUPD     wc0639b2525cccc1b<>+0(SB), Z15
+	VMOVUPD     w402ace44322ce006<>+0(SB), Z16
+	VMOVUPD     w402ace44322ce006<>+0(SB), Z17
+	VMOVUPD     wbff6476701181f3a<>+0(SB), Z18
+	VMOVUPD     wbff6476701181f3a<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z14
+	VFMADD213PD Z19, Z13, Z15
+	VMOVUPD     w3fc6fe96381e0680<>+0(SB), Z18
+	VMOVUPD     w3fc6fe96381e0680<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z16
+	VFMADD213PD Z19, Z13, Z17
+	VMOVUPD     wbf9e4286cb0f5398<>+0(SB), Z18
+	VMOVUPD     wbf9e4286cb0f5398<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z14
+	VFMADD213PD Z19, Z13, Z15
+	VMOVUPD     w3f7a41a41a41a41a<>+0(SB), Z18
+	VMOVUPD     w3f7a41a41a41a41a<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z16
+	VFMADD213PD Z19, Z13, Z17
+	VMOVUPD     wbf5f6ab0d9993c7d<>+0(SB), Z18
+	VMOVUPD     wbf5f6ab0d9993c7d<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z14
+	VFMADD213PD Z19, Z13, Z15
+	VMOVUPD     w3f4b951e2b18ff23<>+0(SB), Z18
+	VMOVUPD     w3f4b951e2b18ff23<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z16
+	VFMADD213PD Z19, Z13, Z17
+	VMOVUPD     wbf43813813813814<>+0(SB), Z18
+	VMOVUPD     wbf43813813813814<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z14
+	VFMADD213PD Z19, Z13, Z15
+	VMOVUPD     w3f4a01a01a01a01a<>+0(SB), Z18
+	VMOVUPD     w3f4a01a01a01a01a<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z16
+	VFMADD213PD Z19, Z13, Z17
+	VMOVUPD     wbf66c16c16c16c17<>+0(SB), Z18
+	VMOVUPD     wbf66c16c16c16c17<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z14
+	VFMADD213PD Z19, Z13, Z15
+	VMOVUPD     w3fb5555555555555<>+0(SB), Z18
+	VMOVUPD     w3fb5555555555555<>+0(SB), Z19
+	VFMADD213PD Z18, Z12, Z16
+	VFMADD213PD Z19, Z13, Z17
+	VFMADD213PD Z16, Z10, Z14
+	VFMADD213PD Z17, Z11, Z15
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z10
+	VSUBPD      Z10, Z1, Z1
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z1
+	VADDPD      Z2, Z1, Z1
+	VSUBPD      w3fe0000000000000<>+0(SB), Z0, Z2
+	VSUBPD      Z2, Z0, Z11
+	VSUBPD      w3fe0000000000000<>+0(SB), Z11, Z11
+	VMULPD      Z2, Z10, Z12
+	VMOVUPD     Z10, Z13
+	VFMSUB213PD Z12, Z2, Z13
+	VFMADD231PD Z2, Z1, Z13
+	VFMADD231PD Z11, Z10, Z13
+	VADDPD      wbc865b5a1b7ff5df<>+0(SB), Z13, Z1
+	VFMADD231PD Z14, Z8, Z1
+	VADDPD      w3fdacfe390c97d6a<>+0(SB), Z12, Z2
+	VMOVUPD     w3fdacfe390c97d6a<>+0(SB), Z8
+	VSUBPD      Z12, Z2, Z10
+	VSUBPD      Z10, Z8, Z8
+	VADDPD      Z1, Z8, Z1
+	VADDPD      Z1, Z2, Z1
+	VCMPPD      $0x1d, w4020000000000000<>+0(SB), Z0, K1
+	VMOVUPD     Z1, K1, Z6
+	VSUBPD      w3ff0000000000000<>+0(SB), Z4, Z0
+	VSUBPD      Z0, Z4, Z1
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z1
+	VADDPD      Z5, Z1, Z1
+	VSUBPD      w3fe0000000000000<>+0(SB), Z3, Z2
+	VSUBPD      Z2, Z3, Z4
+	VSUBPD      w3fe0000000000000<>+0(SB), Z4, Z4
+	VMULPD      Z2, Z0, Z5
+	VMOVUPD     Z0, Z8
+	VFMSUB213PD Z5, Z2, Z8
+	VFMADD231PD Z2, Z1, Z8
+	VFMADD231PD Z4, Z0, Z8
+	VADDPD      wbc865b5a1b7ff5df<>+0(SB), Z8, Z0
+	VFMADD231PD Z15, Z9, Z0
+	VADDPD      w3fdacfe390c97d6a<>+0(SB), Z5, Z1
+	VMOVUPD     w3fdacfe390c97d6a<>+0(SB), Z2
+	VSUBPD      Z5, Z1, Z4
+	VSUBPD      Z4, Z2, Z2
+	VADDPD      Z0, Z2, Z0
+	VADDPD      Z0, Z1, Z0
+	VCMPPD      $0x1d, w4020000000000000<>+0(SB), Z3, K1
+	VMOVUPD     Z0, K1, Z7
+	VMOVUPD     Z6, (CX)(DI*8)
+	VMOVUPD     Z7, 64(CX)(DI*8)
+	ADDQ        $0x10, DI
+	SUBQ        $0x10, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(DI*8), Z0
+	VMOVUPD     (BX)(DI*8), Z1
+	VMOVUPD     (SI)(DI*8), Z2
+	VCMPPD      $0x16, w7e70000000000000<>+0(SB), Z0, K1
+	VCMPPD      $0x11, w0170000000000000<>+0(SB), Z0, K2
+	KORTESTB    K1, K2
+	JNZ         stop
+	VMOVUPD     w0000000000000000<>+0(SB), Z3
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z4
+	VMOVUPD     Z4, K1, Z3
+	VADDPD      Z3, Z0, Z4
+	VSUBPD      Z3, Z4, Z5
+	VSUBPD      Z5, Z0, Z5
+	VPSRLQ      $0x32, Z4, Z6
+	VMOVUPD     lgammaQuarters0<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters0<>+64(SB), Z8
+	VMOVUPD     Z6, Z9
+	VPERMI2PD   Z8, Z7, Z9
+	VSUBPD      Z9, Z4, Z4
+	VADDPD      Z5, Z4, Z4
+	VMULPD      Z4, Z4, Z5
+	VMOVUPD     lgammaQuarters16<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters16<>+64(SB), Z8
+	VMOVUPD     Z6, Z9
+	VPERMI2PD   Z8, Z7, Z9
+	VMOVUPD     lgammaQuarters15<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters15<>+64(SB), Z8
+	VMOVUPD     Z6, Z10
+	VPERMI2PD   Z8, Z7, Z10
+	VMOVUPD     lgammaQuarters14<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters14<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters13<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters13<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters12<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters12<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters11<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters11<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters10<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters10<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters9<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters9<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters8<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters8<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters7<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters7<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters6<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters6<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters5<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters5<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters4<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters4<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters3<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters3<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VFMADD213PD Z10, Z4, Z9
+	VMOVUPD     lgammaQuarters1<>+0(SB), Z5
+	VMOVUPD     lgammaQuarters1<>+64(SB), Z7
+	VMOVUPD     Z6, Z8
+	VPERMI2PD   Z7, Z5, Z8
+	VMOVUPD     lgammaQuarters2<>+0(SB), Z5
+	VMOVUPD     lgammaQuarters2<>+64(SB), Z7
+	VMOVUPD     Z6, Z6
+	VPERMI2PD   Z7, Z5, Z6
+	VFMADD231PD Z9, Z4, Z6
+	VADDPD      Z6, Z8, Z4
+	VSUBPD      Z8, Z4, Z5
+	VSUBPD      Z5, Z6, Z5
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z6
+	VSUBPD      Z3, Z6, Z6
+	VSUBPD      Z6, Z0, Z6
+	VMOVUPD     w4000000000000000<>+0(SB), Z7
+	VSUBPD      Z3, Z7, Z3
+	VSUBPD      Z3, Z0, Z7
+	VADDPD      Z3, Z7, Z3
+	VSUBPD      Z3, Z0, Z3
+	VMULPD      Z7, Z6, Z8
+	VMOVUPD     Z6, Z9
+	VFMSUB213PD Z8, Z7, Z9
+	VFMADD231PD Z3, Z6, Z9
+	VMULPD      Z4, Z8, Z3
+	VMOVUPD     Z8, Z6
+	VFMSUB213PD Z3, Z4, Z6
+	VFMADD231PD Z5, Z8, Z6
+	VFMADD231PD Z4, Z9, Z6
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VSUBPD      Z1, Z3, Z4
+	VADDPD      Z1, Z4, Z5
+	VSUBPD      Z5, Z3, Z5
+	VSUBPD      Z2, Z6, Z7
+	VADDPD      Z7, Z5, Z5
+	VMOVUPD     Z4, K1, Z3
+	VMOVUPD     Z5, K1, Z6
+	VADDPD      Z6, Z3, Z3
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z4
+	VDIVPD      Z0, Z4, Z4
+	VMULPD      Z4, Z4, Z5
+	VMULPD      Z5, Z5, Z6
+	VMOVUPD     wc0639b2525cccc1b<>+0(SB), Z7
+	VMOVUPD     w402ace44322ce006<>+0(SB), Z8
+	VMOVUPD     wbff6476701181f3a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3fc6fe96381e0680<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf9e4286cb0f5398<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f7a41a41a41a41a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf5f6ab0d9993c7d<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f4b951e2b18ff23<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf43813813813814<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f4a01a01a01a01a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf66c16c16c16c17<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VFMADD213PD Z8, Z5, Z7
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z5
+	VSUBPD      Z5, Z1, Z1
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z1
+	VADDPD      Z2, Z1, Z1
+	VSUBPD      w3fe0000000000000<>+0(SB), Z0, Z2
+	VSUBPD      Z2, Z0, Z6
+	VSUBPD      w3fe0000000000000<>+0(SB), Z6, Z6
+	VMULPD      Z2, Z5, Z8
+	VMOVUPD     Z5, Z9
+	VFMSUB213PD Z8, Z2, Z9
+	VFMADD231PD Z2, Z1, Z9
+	VFMADD231PD Z6, Z5, Z9
+	VADDPD      wbc865b5a1b7ff5df<>+0(SB), Z9, Z1
+	VFMADD231PD Z7, Z4, Z1
+	VADDPD      w3fdacfe390c97d6a<>+0(SB), Z8, Z2
+	VMOVUPD     w3fdacfe390c97d6a<>+0(SB), Z4
+	VSUBPD      Z8, Z2, Z5
+	VSUBPD      Z5, Z4, Z4
+	VADDPD      Z1, Z4, Z1
+	VADDPD      Z1, Z2, Z1
+	VCMPPD      $0x1d, w4020000000000000<>+0(SB), Z0, K1
+	VMOVUPD     Z1, K1, Z3
+	VMOVUPD     Z3, (CX)(DI*8)
+	ADDQ        $0x08, DI
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, R8
+	BZHIQ       AX, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (DX)(DI*8), K1, Z0
+	VMOVUPD.Z   (BX)(DI*8), K1, Z1
+	VMOVUPD.Z   (SI)(DI*8), K1, Z2
+	VCMPPD      $0x16, w7e70000000000000<>+0(SB), Z0, K2
+	VCMPPD      $0x11, w0170000000000000<>+0(SB), Z0, K3
+	KORTESTB    K2, K3
+	JNZ         stop
+	VMOVUPD     w0000000000000000<>+0(SB), Z3
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K2
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z4
+	VMOVUPD     Z4, K2, Z3
+	VADDPD      Z3, Z0, Z4
+	VSUBPD      Z3, Z4, Z5
+	VSUBPD      Z5, Z0, Z5
+	VPSRLQ      $0x32, Z4, Z6
+	VMOVUPD     lgammaQuarters0<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters0<>+64(SB), Z8
+	VMOVUPD     Z6, Z9
+	VPERMI2PD   Z8, Z7, Z9
+	VSUBPD      Z9, Z4, Z4
+	VADDPD      Z5, Z4, Z4
+	VMULPD      Z4, Z4, Z5
+	VMOVUPD     lgammaQuarters16<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters16<>+64(SB), Z8
+	VMOVUPD     Z6, Z9
+	VPERMI2PD   Z8, Z7, Z9
+	VMOVUPD     lgammaQuarters15<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters15<>+64(SB), Z8
+	VMOVUPD     Z6, Z10
+	VPERMI2PD   Z8, Z7, Z10
+	VMOVUPD     lgammaQuarters14<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters14<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters13<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters13<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters12<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters12<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters11<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters11<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters10<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters10<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters9<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters9<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters8<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters8<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters7<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters7<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters6<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters6<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters5<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters5<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VMOVUPD     lgammaQuarters4<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters4<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z9
+	VMOVUPD     lgammaQuarters3<>+0(SB), Z7
+	VMOVUPD     lgammaQuarters3<>+64(SB), Z8
+	VMOVUPD     Z6, Z11
+	VPERMI2PD   Z8, Z7, Z11
+	VFMADD213PD Z11, Z5, Z10
+	VFMADD213PD Z10, Z4, Z9
+	VMOVUPD     lgammaQuarters1<>+0(SB), Z5
+	VMOVUPD     lgammaQuarters1<>+64(SB), Z7
+	VMOVUPD     Z6, Z8
+	VPERMI2PD   Z7, Z5, Z8
+	VMOVUPD     lgammaQuarters2<>+0(SB), Z5
+	VMOVUPD     lgammaQuarters2<>+64(SB), Z7
+	VMOVUPD     Z6, Z6
+	VPERMI2PD   Z7, Z5, Z6
+	VFMADD231PD Z9, Z4, Z6
+	VADDPD      Z6, Z8, Z4
+	VSUBPD      Z8, Z4, Z5
+	VSUBPD      Z5, Z6, Z5
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z6
+	VSUBPD      Z3, Z6, Z6
+	VSUBPD      Z6, Z0, Z6
+	VMOVUPD     w4000000000000000<>+0(SB), Z7
+	VSUBPD      Z3, Z7, Z3
+	VSUBPD      Z3, Z0, Z7
+	VADDPD      Z3, Z7, Z3
+	VSUBPD      Z3, Z0, Z3
+	VMULPD      Z7, Z6, Z8
+	VMOVUPD     Z6, Z9
+	VFMSUB213PD Z8, Z7, Z9
+	VFMADD231PD Z3, Z6, Z9
+	VMULPD      Z4, Z8, Z3
+	VMOVUPD     Z8, Z6
+	VFMSUB213PD Z3, Z4, Z6
+	VFMADD231PD Z5, Z8, Z6
+	VFMADD231PD Z4, Z9, Z6
+	VCMPPD      $0x11, w3fe0000000000000<>+0(SB), Z0, K2
+	VSUBPD      Z1, Z3, Z4
+	VADDPD      Z1, Z4, Z5
+	VSUBPD      Z5, Z3, Z5
+	VSUBPD      Z2, Z6, Z7
+	VADDPD      Z7, Z5, Z5
+	VMOVUPD     Z4, K2, Z3
+	VMOVUPD     Z5, K2, Z6
+	VADDPD      Z6, Z3, Z3
+	VMOVUPD     w3ff0000000000000<>+0(SB), Z4
+	VDIVPD      Z0, Z4, Z4
+	VMULPD      Z4, Z4, Z5
+	VMULPD      Z5, Z5, Z6
+	VMOVUPD     wc0639b2525cccc1b<>+0(SB), Z7
+	VMOVUPD     w402ace44322ce006<>+0(SB), Z8
+	VMOVUPD     wbff6476701181f3a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3fc6fe96381e0680<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf9e4286cb0f5398<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f7a41a41a41a41a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf5f6ab0d9993c7d<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f4b951e2b18ff23<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf43813813813814<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3f4a01a01a01a01a<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VMOVUPD     wbf66c16c16c16c17<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z7
+	VMOVUPD     w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD Z9, Z6, Z8
+	VFMADD213PD Z8, Z5, Z7
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z5
+	VSUBPD      Z5, Z1, Z1
+	VSUBPD      w3ff0000000000000<>+0(SB), Z1, Z1
+	VADDPD      Z2, Z1, Z1
+	VSUBPD      w3fe0000000000000<>+0(SB), Z0, Z2
+	VSUBPD      Z2, Z0, Z6
+	VSUBPD      w3fe0000000000000<>+0(SB), Z6, Z6
+	VMULPD      Z2, Z5, Z8
+	VMOVUPD     Z5, Z9
+	VFMSUB213PD Z8, Z2, Z9
+	VFMADD231PD Z2, Z1, Z9
+	VFMADD231PD Z6, Z5, Z9
+	VADDPD      wbc865b5a1b7ff5df<>+0(SB), Z9, Z1
+	VFMADD231PD Z7, Z4, Z1
+	VADDPD      w3fdacfe390c97d6a<>+0(SB), Z8, Z2
+	VMOVUPD     w3fdacfe390c97d6a<>+0(SB), Z4
+	VSUBPD      Z8, Z2, Z5
+	VSUBPD      Z5, Z4, Z4
+	VADDPD      Z1, Z4, Z1
+	VADDPD      Z1, Z2, Z1
+	VCMPPD      $0x1d, w4020000000000000<>+0(SB), Z0, K2
+	VMOVUPD     Z1, K2, Z3
+	VMOVUPD     Z3, K1, (CX)(DI*8)
+
+end:
+	MOVQ dst_len+8(FP), DI
+
+stop:
+	MOVQ DI, done+96(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7e70000000000000<>+0(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+8(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+16(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+24(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+32(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+40(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+48(SB)/8, $0x7e70000000000000
+DATA w7e70000000000000<>+56(SB)/8, $0x7e70000000000000
+GLOBL w7e70000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA w0170000000000000<>+0(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+8(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+16(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+24(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+32(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+40(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+48(SB)/8, $0x0170000000000000
+DATA w0170000000000000<>+56(SB)/8, $0x0170000000000000
+GLOBL w0170000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA lgammaQuarters0<>+0(SB)/8, $0x4002000000000000
+DATA lgammaQuarters0<>+8(SB)/8, $0x4006000000000000
+DATA lgammaQuarters0<>+16(SB)/8, $0x400a000000000000
+DATA lgammaQuarters0<>+24(SB)/8, $0x400e000000000000
+DATA lgammaQuarters0<>+32(SB)/8, $0x4012000000000000
+DATA lgammaQuarters0<>+40(SB)/8, $0x4016000000000000
+DATA lgammaQuarters0<>+48(SB)/8, $0x401a000000000000
+DATA lgammaQuarters0<>+56(SB)/8, $0x401e000000000000
+DATA lgammaQuarters0<>+64(SB)/8, $0x3fe2000000000000
+DATA lgammaQuarters0<>+72(SB)/8, $0x3fe6000000000000
+DATA lgammaQuarters0<>+80(SB)/8, $0x3fea000000000000
+DATA lgammaQuarters0<>+88(SB)/8, $0x3fee000000000000
+DATA lgammaQuarters0<>+96(SB)/8, $0x3ff2000000000000
+DATA lgammaQuarters0<>+104(SB)/8, $0x3ff6000000000000
+DATA lgammaQuarters0<>+112(SB)/8, $0x3ffa000000000000
+DATA lgammaQuarters0<>+120(SB)/8, $0x3ffe000000000000
+GLOBL lgammaQuarters0<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters16<>+0(SB)/8, $0x3e97ce0ac2dee023
+DATA lgammaQuarters16<>+8(SB)/8, $0x3e55e34727df5292
+DATA lgammaQuarters16<>+16(SB)/8, $0x3e204100216d4ac0
+DATA lgammaQuarters16<>+24(SB)/8, $0x3df0fa3da210e043
+DATA lgammaQuarters16<>+32(SB)/8, $0x3db4e89f87d0083b
+DATA lgammaQuarters16<>+40(SB)/8, $0x3d731464143dfbec
+DATA lgammaQuarters16<>+48(SB)/8, $0x3d3c35080aea4f12
+DATA lgammaQuarters16<>+56(SB)/8, $0x3d0d60a9e0b5ac51
+DATA lgammaQuarters16<>+64(SB)/8, $0x405b80d6ed248e58
+DATA lgammaQuarters16<>+72(SB)/8, $0x4019da3bbf11aa6d
+DATA lgammaQuarters16<>+80(SB)/8, $0x3fe390603f03c6aa
+DATA lgammaQuarters16<>+88(SB)/8, $0x3fb4c41f6f02ddaf
+DATA lgammaQuarters16<>+96(SB)/8, $0x3f7a128382535537
+DATA lgammaQuarters16<>+104(SB)/8, $0x3f3845962bcaeec1
+DATA lgammaQuarters16<>+112(SB)/8, $0x3f02345ddb2a4eb4
+DATA lgammaQuarters16<>+120(SB)/8, $0x3ed32a4792f40d55
+GLOBL lgammaQuarters16<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters15<>+0(SB)/8, $0xbeac7665537b08dc
+DATA lgammaQuarters15<>+8(SB)/8, $0xbe6ff3aaacaa87da
+DATA lgammaQuarters15<>+16(SB)/8, $0xbe3c05676e364c0d
+DATA lgammaQuarters15<>+24(SB)/8, $0xbe10e0a495917a28
+DATA lgammaQuarters15<>+32(SB)/8, $0xbdd8ed2b4c2d53df
+DATA lgammaQuarters15<>+40(SB)/8, $0xbd9bcb3be6dae2f6
+DATA lgammaQuarters15<>+48(SB)/8, $0xbd6846e358b6ae59
+DATA lgammaQuarters15<>+56(SB)/8, $0xbd3d2b82efb0a10b
+DATA lgammaQuarters15<>+64(SB)/8, $0xc05093e6c5e665db
+DATA lgammaQuarters15<>+72(SB)/8, $0xc01307eac0a7100f
+DATA lgammaQuarters15<>+80(SB)/8, $0xbfe101d40393dc27
+DATA lgammaQuarters15<>+88(SB)/8, $0xbfb4d056ddc68673
+DATA lgammaQuarters15<>+96(SB)/8, $0xbf7f517ec58a8783
+DATA lgammaQuarters15<>+104(SB)/8, $0xbf41cbaef3fffd40
+DATA lgammaQuarters15<>+112(SB)/8, $0xbf0f8378c97649a6
+DATA lgammaQuarters15<>+120(SB)/8, $0xbee31f3e56cdb032
+GLOBL lgammaQuarters15<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters14<>+0(SB)/8, $0x3ec0702fff231da2
+DATA lgammaQuarters14<>+8(SB)/8, $0x3e86d30638bd96aa
+DATA lgammaQuarters14<>+16(SB)/8, $0x3e57d0a57342e8e0
+DATA lgammaQuarters14<>+24(SB)/8, $0x3e309ec674c90979
+DATA lgammaQuarters14<>+32(SB)/8, $0x3dfcb467374f6278
+DATA lgammaQuarters14<>+40(SB)/8, $0x3dc3d017532fcdb6
+DATA lgammaQuarters14<>+48(SB)/8, $0x3d949a0f5144b81a
+DATA lgammaQuarters14<>+56(SB)/8, $0x3d6cb0b0da1c367e
+DATA lgammaQuarters14<>+64(SB)/8, $0x404355c8dd609ca2
+DATA lgammaQuarters14<>+72(SB)/8, $0x400b73c516c71cfc
+DATA lgammaQuarters14<>+80(SB)/8, $0x3fdd2dcdd3b9eb25
+DATA lgammaQuarters14<>+88(SB)/8, $0x3fb4ad89a3027243
+DATA lgammaQuarters14<>+96(SB)/8, $0x3f822f2ec88861ef
+DATA lgammaQuarters14<>+104(SB)/8, $0x3f498c879dbbb9f8
+DATA lgammaQuarters14<>+112(SB)/8, $0x3f1ae6340d67452f
+DATA lgammaQuarters14<>+120(SB)/8, $0x3ef2e6857be005aa
+GLOBL lgammaQuarters14<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters13<>+0(SB)/8, $0xbed3d8b841a2673c
+DATA lgammaQuarters13<>+8(SB)/8, $0xbea0d241cc06f297
+DATA lgammaQuarters13<>+16(SB)/8, $0xbe74ba671fdcd69b
+DATA lgammaQuarters13<>+24(SB)/8, $0xbe50af22236d8af1
+DATA lgammaQuarters13<>+32(SB)/8, $0xbe21484b2aef3d41
+DATA lgammaQuarters13<>+40(SB)/8, $0xbded26619918df68
+DATA lgammaQuarters13<>+48(SB)/8, $0xbdc1e7f18b4c8fed
+DATA lgammaQuarters13<>+56(SB)/8, $0xbd9cc3992a4d981d
+DATA lgammaQuarters13<>+64(SB)/8, $0xc03793e195cd427d
+DATA lgammaQuarters13<>+72(SB)/8, $0xc0046ef4385cd2c8
+DATA lgammaQuarters13<>+80(SB)/8, $0xbfd9a3ac7aa8cedd
+DATA lgammaQuarters13<>+88(SB)/8, $0xbfb4f1867465ed7e
+DATA lgammaQuarters13<>+96(SB)/8, $0xbf861225681dfbce
+DATA lgammaQuarters13<>+104(SB)/8, $0xbf52eb775f72a250
+DATA lgammaQuarters13<>+112(SB)/8, $0xbf2782923297bacd
+DATA lgammaQuarters13<>+120(SB)/8, $0xbf030a2a7631f867
+GLOBL lgammaQuarters13<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters12<>+0(SB)/8, $0x3ee81f1e99742872
+DATA lgammaQuarters12<>+8(SB)/8, $0x3eb8f3fe4e0ffb13
+DATA lgammaQuarters12<>+16(SB)/8, $0x3e9227d63cc30f9c
+DATA lgammaQuarters12<>+24(SB)/8, $0x3e70da9ff215a3d9
+DATA lgammaQuarters12<>+32(SB)/8, $0x3e44f4039c11abab
+DATA lgammaQuarters12<>+40(SB)/8, $0x3e15952ba0453ce3
+DATA lgammaQuarters12<>+48(SB)/8, $0x3def524b04f59d6d
+DATA lgammaQuarters12<>+56(SB)/8, $0x3dcd03bae06e7a5b
+DATA lgammaQuarters12<>+64(SB)/8, $0x402cf84fc03dff59
+DATA lgammaQuarters12<>+72(SB)/8, $0x3ffea2571104eb86
+DATA lgammaQuarters12<>+80(SB)/8, $0x3fd6aeafef6a44b3
+DATA lgammaQuarters12<>+88(SB)/8, $0x3fb55a3741ad1041
+DATA lgammaQuarters12<>+96(SB)/8, $0x3f8af942842aa1b0
+DATA lgammaQuarters12<>+104(SB)/8, $0x3f5c33c6e41b53f0
+DATA lgammaQuarters12<>+112(SB)/8, $0x3f34ad1edf25810f
+DATA lgammaQuarters12<>+120(SB)/8, $0x3f134c4f5e44f5e7
+GLOBL lgammaQuarters12<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters11<>+0(SB)/8, $0xbefd844c6dcbe4d5
+DATA lgammaQuarters11<>+8(SB)/8, $0xbed2a42cf0fb6e25
+DATA lgammaQuarters11<>+16(SB)/8, $0xbeb0051790b80c91
+DATA lgammaQuarters11<>+24(SB)/8, $0xbe912726b4879633
+DATA lgammaQuarters11<>+32(SB)/8, $0xbe69947764f6856e
+DATA lgammaQuarters11<>+40(SB)/8, $0xbe40184621bf4a6b
+DATA lgammaQuarters11<>+48(SB)/8, $0xbe1b974dbad49ded
+DATA lgammaQuarters11<>+56(SB)/8, $0xbdfd79aa11dbfd24
+DATA lgammaQuarters11<>+64(SB)/8, $0xc021efdb01b96e7e
+DATA lgammaQuarters11<>+72(SB)/8, $0xbff7251392c681c0
+DATA lgammaQuarters11<>+80(SB)/8, $0xbfd4391ce6898e19
+DATA lgammaQuarters11<>+88(SB)/8, $0xbfb5efd7047a3c8f
+DATA lgammaQuarters11<>+96(SB)/8, $0xbf90991f2857eb28
+DATA lgammaQuarters11<>+104(SB)/8, $0xbf652b96f73afd72
+DATA lgammaQuarters11<>+112(SB)/8, $0xbf4250cfadf0d5aa
+DATA lgammaQuarters11<>+120(SB)/8, $0xbf23b3d6ad435c9d
+GLOBL lgammaQuarters11<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters10<>+0(SB)/8, $0x3f1239986573bf9a
+DATA lgammaQuarters10<>+8(SB)/8, $0x3eec1c234c179382
+DATA lgammaQuarters10<>+16(SB)/8, $0x3ecc88a21fd0c9ac
+DATA lgammaQuarters10<>+24(SB)/8, $0x3eb19e9926dc7224
+DATA lgammaQuarters10<>+32(SB)/8, $0x3e8f8443c415d307
+DATA lgammaQuarters10<>+40(SB)/8, $0x3e6838f7cbe7c18f
+DATA lgammaQuarters10<>+48(SB)/8, $0x3e4885462dbc0fad
+DATA lgammaQuarters10<>+56(SB)/8, $0x3e2e33e2322aa9d6
+DATA lgammaQuarters10<>+64(SB)/8, $0x40167000b8fd4082
+DATA lgammaQuarters10<>+72(SB)/8, $0x3ff1a8b777cf6b36
+DATA lgammaQuarters10<>+80(SB)/8, $0x3fd2343a34fae753
+DATA lgammaQuarters10<>+88(SB)/8, $0x3fb6c00432352147
+DATA lgammaQuarters10<>+96(SB)/8, $0x3f949db401fb97ee
+DATA lgammaQuarters10<>+104(SB)/8, $0x3f70095ff8b0b583
+DATA lgammaQuarters10<>+112(SB)/8, $0x3f505f40f228ffd6
+DATA lgammaQuarters10<>+120(SB)/8, $0x3f344c72482c21ce
+GLOBL lgammaQuarters10<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters9<>+0(SB)/8, $0xbf26c4b7a7efc415
+DATA lgammaQuarters9<>+8(SB)/8, $0xbf05715464b7c144
+DATA lgammaQuarters9<>+16(SB)/8, $0xbee9b5a635ea95b4
+DATA lgammaQuarters9<>+24(SB)/8, $0xbed24f6a75e2720b
+DATA lgammaQuarters9<>+32(SB)/8, $0xbeb3a3b2ffb6945d
+DATA lgammaQuarters9<>+40(SB)/8, $0xbe926eaf75982c71
+DATA lgammaQuarters9<>+48(SB)/8, $0xbe7607c632eda44f
+DATA lgammaQuarters9<>+56(SB)/8, $0xbe5f47063bf39c0e
+DATA lgammaQuarters9<>+64(SB)/8, $0xc00c6bea732d27be
+DATA lgammaQuarters9<>+72(SB)/8, $0xbfeb46e6c3c471c5
+DATA lgammaQuarters9<>+80(SB)/8, $0xbfd0952695bb1d4b
+DATA lgammaQuarters9<>+88(SB)/8, $0xbfb7df043dfcaf36
+DATA lgammaQuarters9<>+96(SB)/8, $0xbf99e756871af674
+DATA lgammaQuarters9<>+104(SB)/8, $0xbf789356e26c7fb1
+DATA lgammaQuarters9<>+112(SB)/8, $0xbf5d9b603896227b
+DATA lgammaQuarters9<>+120(SB)/8, $0xbf4527a91e615bc1
+GLOBL lgammaQuarters9<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters8<>+0(SB)/8, $0x3f3ce0fe413d86de
+DATA lgammaQuarters8<>+8(SB)/8, $0x3f209b50a20de779
+DATA lgammaQuarters8<>+16(SB)/8, $0x3f07844722890adf
+DATA lgammaQuarters8<>+24(SB)/8, $0x3ef3505eddf91dff
+DATA lgammaQuarters8<>+32(SB)/8, $0x3ed8d6386ffef306
+DATA lgammaQuarters8<>+40(SB)/8, $0x3ebc73e5a04feb3a
+DATA lgammaQuarters8<>+48(SB)/8, $0x3ea410fb8e2336e5
+DATA lgammaQuarters8<>+56(SB)/8, $0x3e9069718b1f646a
+DATA lgammaQuarters8<>+64(SB)/8, $0x40024a6b5a59a2d3
+DATA lgammaQuarters8<>+72(SB)/8, $0x3fe5659498d8e613
+DATA lgammaQuarters8<>+80(SB)/8, $0x3fcead11f3634332
+DATA lgammaQuarters8<>+88(SB)/8, $0x3fb96da7105b8e16
+DATA lgammaQuarters8<>+96(SB)/8, $0x3fa084e46879027b
+DATA lgammaQuarters8<>+104(SB)/8, $0x3f831d3c4bf55d27
+DATA lgammaQuarters8<>+112(SB)/8, $0x3f6b2cd23b56c55c
+DATA lgammaQuarters8<>+120(SB)/8, $0x3f5661e03b76ab0d
+GLOBL lgammaQuarters8<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters7<>+0(SB)/8, $0xbf52b1a505b7ae9c
+DATA lgammaQuarters7<>+8(SB)/8, $0xbf3a405795ed682e
+DATA lgammaQuarters7<>+16(SB)/8, $0xbf25f26c76ac2c36
+DATA lgammaQuarters7<>+24(SB)/8, $0xbf14c75cfd9cdc05
+DATA lgammaQuarters7<>+32(SB)/8, $0xbf0002514174c47c
+DATA lgammaQuarters7<>+40(SB)/8, $0xbee65e917afbb7de
+DATA lgammaQuarters7<>+48(SB)/8, $0xbed29afa91084b19
+DATA lgammaQuarters7<>+56(SB)/8, $0xbec18589cad5124b
+DATA lgammaQuarters7<>+64(SB)/8, $0xbff80be971535ad5
+DATA lgammaQuarters7<>+72(SB)/8, $0xbfe122dd41a9a924
+DATA lgammaQuarters7<>+80(SB)/8, $0xbfccf60eac2e9503
+DATA lgammaQuarters7<>+88(SB)/8, $0xbfbba4f50f21addc
+DATA lgammaQuarters7<>+96(SB)/8, $0xbfa580598a5aca33
+DATA lgammaQuarters7<>+104(SB)/8, $0xbf8e585647369c5e
+DATA lgammaQuarters7<>+112(SB)/8, $0xbf79755f4418bd9e
+DATA lgammaQuarters7<>+120(SB)/8, $0xbf682bef48fca5f4
+GLOBL lgammaQuarters7<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters6<>+0(SB)/8, $0x3f68e9b025b980b1
+DATA lgammaQuarters6<>+8(SB)/8, $0x3f5558c905fc2cb5
+DATA lgammaQuarters6<>+16(SB)/8, $0x3f450f30d78c09a0
+DATA lgammaQuarters6<>+24(SB)/8, $0x3f36f8430f2e145a
+DATA lgammaQuarters6<>+32(SB)/8, $0x3f252f77b7e8d5e4
+DATA lgammaQuarters6<>+40(SB)/8, $0x3f120839a75858fc
+DATA lgammaQuarters6<>+48(SB)/8, $0x3f01ab6168d8c82e
+DATA lgammaQuarters6<>+56(SB)/8, $0x3ef324a575cc95c2
+DATA lgammaQuarters6<>+64(SB)/8, $0x3ff04922a2037b72
+DATA lgammaQuarters6<>+72(SB)/8, $0x3fdc44947707fedf
+DATA lgammaQuarters6<>+80(SB)/8, $0x3fcc27654ea68a89
+DATA lgammaQuarters6<>+88(SB)/8, $0x3fbef1b5afb3c59d
+DATA lgammaQuarters6<>+96(SB)/8, $0x3facd104346b905b
+DATA lgammaQuarters6<>+104(SB)/8, $0x3f98cdb39b33d088
+DATA lgammaQuarters6<>+112(SB)/8, $0x3f888f37b6d038dc
+DATA lgammaQuarters6<>+120(SB)/8, $0x3f7ae0b9be13acdf
+GLOBL lgammaQuarters6<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters5<>+0(SB)/8, $0xbf8155963451c816
+DATA lgammaQuarters5<>+8(SB)/8, $0xbf721a2b60f1648b
+DATA lgammaQuarters5<>+16(SB)/8, $0xbf650baf74ade676
+DATA lgammaQuarters5<>+24(SB)/8, $0xbf5a697bbce79957
+DATA lgammaQuarters5<>+32(SB)/8, $0xbf4d1cdeab6508ae
+DATA lgammaQuarters5<>+40(SB)/8, $0xbf3e21629ca4fa37
+DATA lgammaQuarters5<>+48(SB)/8, $0xbf315d1037b82fd3
+DATA lgammaQuarters5<>+56(SB)/8, $0xbf259c89b46dda38
+DATA lgammaQuarters5<>+64(SB)/8, $0xbfe7180ec8b385ba
+DATA lgammaQuarters5<>+72(SB)/8, $0xbfd866d5df6ec051
+DATA lgammaQuarters5<>+80(SB)/8, $0xbfcca425a056b4a8
+DATA lgammaQuarters5<>+88(SB)/8, $0xbfc21f846c165d8f
+DATA lgammaQuarters5<>+96(SB)/8, $0xbfb4348c4d3c9d3f
+DATA lgammaQuarters5<>+104(SB)/8, $0xbfa5357c893b0bff
+DATA lgammaQuarters5<>+112(SB)/8, $0xbf98c66d24dc2b86
+DATA lgammaQuarters5<>+120(SB)/8, $0xbf8f3cb040748f2b
+GLOBL lgammaQuarters5<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters4<>+0(SB)/8, $0x3f99dff298b209a6
+DATA lgammaQuarters4<>+8(SB)/8, $0x3f906a6ddd8fb035
+DATA lgammaQuarters4<>+16(SB)/8, $0x3f866e19eabbf748
+DATA lgammaQuarters4<>+24(SB)/8, $0x3f8027e5ea2e7682
+DATA lgammaQuarters4<>+32(SB)/8, $0x3f75377bc89b391c
+DATA lgammaQuarters4<>+40(SB)/8, $0x3f6a9c66da2499c9
+DATA lgammaQuarters4<>+48(SB)/8, $0x3f61fd2a322968c7
+DATA lgammaQuarters4<>+56(SB)/8, $0x3f59aa249398daf1
+DATA lgammaQuarters4<>+64(SB)/8, $0x3fe1bd803ceb6e3e
+DATA lgammaQuarters4<>+72(SB)/8, $0x3fd6cf2257efcffa
+DATA lgammaQuarters4<>+80(SB)/8, $0x3fcf88cd9b6cd3d2
+DATA lgammaQuarters4<>+88(SB)/8, $0x3fc6f64c2c766a9b
+DATA lgammaQuarters4<>+96(SB)/8, $0x3fbe9e50dcc1e9ae
+DATA lgammaQuarters4<>+104(SB)/8, $0x3fb3911f425318a4
+DATA lgammaQuarters4<>+112(SB)/8, $0x3faaebb0c81e5095
+DATA lgammaQuarters4<>+120(SB)/8, $0x3fa384caef1e460e
+GLOBL lgammaQuarters4<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters3<>+0(SB)/8, $0xbfb5fc498795de96
+DATA lgammaQuarters3<>+8(SB)/8, $0xbfb0d3a377b6e721
+DATA lgammaQuarters3<>+16(SB)/8, $0xbfaadcea6e1f2543
+DATA lgammaQuarters3<>+24(SB)/8, $0xbfa619ba2ea4372b
+DATA lgammaQuarters3<>+32(SB)/8, $0xbfa12f6517296759
+DATA lgammaQuarters3<>+40(SB)/8, $0xbf99f4ba29bfc2ed
+DATA lgammaQuarters3<>+48(SB)/8, $0xbf947acd07fd09ae
+DATA lgammaQuarters3<>+56(SB)/8, $0xbf90ad8960869b1f
+DATA lgammaQuarters3<>+64(SB)/8, $0xbfe021417305dbad
+DATA lgammaQuarters3<>+72(SB)/8, $0xbfd92432b2c840f0
+DATA lgammaQuarters3<>+80(SB)/8, $0xbfd465b7cded72f5
+DATA lgammaQuarters3<>+88(SB)/8, $0xbfd10837103fb804
+DATA lgammaQuarters3<>+96(SB)/8, $0xbfcb0711b5caafdf
+DATA lgammaQuarters3<>+104(SB)/8, $0xbfc4e6fc9adb1f54
+DATA lgammaQuarters3<>+112(SB)/8, $0xbfc0d79494357498
+DATA lgammaQuarters3<>+120(SB)/8, $0xbfbbf346f5de0ad4
+GLOBL lgammaQuarters3<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters1<>+0(SB)/8, $0x3fd992dfc9539d9b
+DATA lgammaQuarters1<>+8(SB)/8, $0x3fd72c2097ce3928
+DATA lgammaQuarters1<>+16(SB)/8, $0x3fd54b70fd4d44ec
+DATA lgammaQuarters1<>+24(SB)/8, $0x3fd3c5d0bbb36d3a
+DATA lgammaQuarters1<>+32(SB)/8, $0x3fd1f2843dd9ba53
+DATA lgammaQuarters1<>+40(SB)/8, $0x3fd01521b622d78b
+DATA lgammaQuarters1<>+48(SB)/8, $0x3fcd4900dd4e6304
+DATA lgammaQuarters1<>+56(SB)/8, $0x3fcaf9e7469da60a
+DATA lgammaQuarters1<>+64(SB)/8, $0x3fe75659640c7518
+DATA lgammaQuarters1<>+72(SB)/8, $0x3fe58f53767cb430
+DATA lgammaQuarters1<>+80(SB)/8, $0x3fe4255956f9953e
+DATA lgammaQuarters1<>+88(SB)/8, $0x3fe2fb55f60ad541
+DATA lgammaQuarters1<>+96(SB)/8, $0x3fe18fa23339f753
+DATA lgammaQuarters1<>+104(SB)/8, $0x3fe013d8539b967a
+DATA lgammaQuarters1<>+112(SB)/8, $0x3fddcfd339a88006
+DATA lgammaQuarters1<>+120(SB)/8, $0x3fdbe5346f51a230
+GLOBL lgammaQuarters1<>(SB), RODATA|NOPTR, $128
+
+DATA lgammaQuarters2<>+0(SB)/8, $0x3c5ca5968df2610b
+DATA lgammaQuarters2<>+8(SB)/8, $0x3c7544994c4013cf
+DATA lgammaQuarters2<>+16(SB)/8, $0x3c6c27f93d5fb02c
+DATA lgammaQuarters2<>+24(SB)/8, $0xbc710ea4eff3dccf
+DATA lgammaQuarters2<>+32(SB)/8, $0xbc4b9976c2aea9c5
+DATA lgammaQuarters2<>+40(SB)/8, $0xbc52d14244b2435f
+DATA lgammaQuarters2<>+48(SB)/8, $0xbc6f769d39b4db49
+DATA lgammaQuarters2<>+56(SB)/8, $0x3c4f8adb3d00603d
+DATA lgammaQuarters2<>+64(SB)/8, $0x3c885e72f95ea3d1
+DATA lgammaQuarters2<>+72(SB)/8, $0x3c5d58dccb2e7a00
+DATA lgammaQuarters2<>+80(SB)/8, $0xbc8d48df9847e02c
+DATA lgammaQuarters2<>+88(SB)/8, $0x3c8e0388a53ea7cb
+DATA lgammaQuarters2<>+96(SB)/8, $0xbc59d5a2c853f11e
+DATA lgammaQuarters2<>+104(SB)/8, $0xbc8f9d92935b9c86
+DATA lgammaQuarters2<>+112(SB)/8, $0xbc79b8c95977dd11
+DATA lgammaQuarters2<>+120(SB)/8, $0xbc404eee7ff5cf10
+GLOBL lgammaQuarters2<>(SB), RODATA|NOPTR, $128
+
+DATA w4000000000000000<>+0(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+8(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+16(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+24(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+32(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+40(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+48(SB)/8, $0x4000000000000000
+DATA w4000000000000000<>+56(SB)/8, $0x4000000000000000
+GLOBL w4000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA wc0639b2525cccc1b<>+0(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+8(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+16(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+24(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+32(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+40(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+48(SB)/8, $0xc0639b2525cccc1b
+DATA wc0639b2525cccc1b<>+56(SB)/8, $0xc0639b2525cccc1b
+GLOBL wc0639b2525cccc1b<>(SB), RODATA|NOPTR, $64
+
+DATA w402ace44322ce006<>+0(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+8(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+16(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+24(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+32(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+40(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+48(SB)/8, $0x402ace44322ce006
+DATA w402ace44322ce006<>+56(SB)/8, $0x402ace44322ce006
+GLOBL w402ace44322ce006<>(SB), RODATA|NOPTR, $64
+
+DATA wbff6476701181f3a<>+0(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+8(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+16(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+24(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+32(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+40(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+48(SB)/8, $0xbff6476701181f3a
+DATA wbff6476701181f3a<>+56(SB)/8, $0xbff6476701181f3a
+GLOBL wbff6476701181f3a<>(SB), RODATA|NOPTR, $64
+
+DATA w3fc6fe96381e0680<>+0(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+8(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+16(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+24(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+32(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+40(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+48(SB)/8, $0x3fc6fe96381e0680
+DATA w3fc6fe96381e0680<>+56(SB)/8, $0x3fc6fe96381e0680
+GLOBL w3fc6fe96381e0680<>(SB), RODATA|NOPTR, $64
+
+DATA wbf9e4286cb0f5398<>+0(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+8(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+16(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+24(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+32(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+40(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+48(SB)/8, $0xbf9e4286cb0f5398
+DATA wbf9e4286cb0f5398<>+56(SB)/8, $0xbf9e4286cb0f5398
+GLOBL wbf9e4286cb0f5398<>(SB), RODATA|NOPTR, $64
+
+DATA w3f7a41a41a41a41a<>+0(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+8(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+16(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+24(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+32(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+40(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+48(SB)/8, $0x3f7a41a41a41a41a
+DATA w3f7a41a41a41a41a<>+56(SB)/8, $0x3f7a41a41a41a41a
+GLOBL w3f7a41a41a41a41a<>(SB), RODATA|NOPTR, $64
+
+DATA wbf5f6ab0d9993c7d<>+0(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+8(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+16(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+24(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+32(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+40(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+48(SB)/8, $0xbf5f6ab0d9993c7d
+DATA wbf5f6ab0d9993c7d<>+56(SB)/8, $0xbf5f6ab0d9993c7d
+GLOBL wbf5f6ab0d9993c7d<>(SB), RODATA|NOPTR, $64
+
+DATA w3f4b951e2b18ff23<>+0(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+8(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+16(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+24(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+32(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+40(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+48(SB)/8, $0x3f4b951e2b18ff23
+DATA w3f4b951e2b18ff23<>+56(SB)/8, $0x3f4b951e2b18ff23
+GLOBL w3f4b951e2b18ff23<>(SB), RODATA|NOPTR, $64
+
+DATA wbf43813813813814<>+0(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+8(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+16(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+24(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+32(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+40(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+48(SB)/8, $0xbf43813813813814
+DATA wbf43813813813814<>+56(SB)/8, $0xbf43813813813814
+GLOBL wbf43813813813814<>(SB), RODATA|NOPTR, $64
+
+DATA w3f4a01a01a01a01a<>+0(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+8(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+16(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+24(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+32(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+40(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+48(SB)/8, $0x3f4a01a01a01a01a
+DATA w3f4a01a01a01a01a<>+56(SB)/8, $0x3f4a01a01a01a01a
+GLOBL w3f4a01a01a01a01a<>(SB), RODATA|NOPTR, $64
+
+DATA wbf66c16c16c16c17<>+0(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+8(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+16(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+24(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+32(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+40(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+48(SB)/8, $0xbf66c16c16c16c17
+DATA wbf66c16c16c16c17<>+56(SB)/8, $0xbf66c16c16c16c17
+GLOBL wbf66c16c16c16c17<>(SB), RODATA|NOPTR, $64
+
+DATA w3fb5555555555555<>+0(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+8(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+16(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+24(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+32(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+40(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+48(SB)/8, $0x3fb5555555555555
+DATA w3fb5555555555555<>+56(SB)/8, $0x3fb5555555555555
+GLOBL w3fb5555555555555<>(SB), RODATA|NOPTR, $64
+
+DATA wbc865b5a1b7ff5df<>+0(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+8(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+16(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+24(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+32(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+40(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+48(SB)/8, $0xbc865b5a1b7ff5df
+DATA wbc865b5a1b7ff5df<>+56(SB)/8, $0xbc865b5a1b7ff5df
+GLOBL wbc865b5a1b7ff5df<>(SB), RODATA|NOPTR, $64
+
+DATA w3fdacfe390c97d6a<>+0(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+8(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+16(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+24(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+32(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+40(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+48(SB)/8, $0x3fdacfe390c97d6a
+DATA w3fdacfe390c97d6a<>+56(SB)/8, $0x3fdacfe390c97d6a
+GLOBL w3fdacfe390c97d6a<>(SB), RODATA|NOPTR, $64
+
+// func digammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·digammaByAVX512(SB), NOSPLIT, $0-104
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ log_len+56(FP), AX
+	JLT  short
+	CMPQ rest_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ log_base+48(FP), BX
+	MOVQ rest_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VCMPPD       $0x16, w7e70000000000000<>+0(SB), Z0, K1
+	VCMPPD       $0x11, w0170000000000000<>+0(SB), Z0, K2
+	KORTESTB     K1, K2
+	JNZ          stop
+	VMOVUPD      64(DX)(DI*8), Z3
+	VMOVUPD      64(BX)(DI*8), Z4
+	VMOVUPD      64(SI)(DI*8), Z5
+	VCMPPD       $0x16, w7e70000000000000<>+0(SB), Z3, K1
+	VCMPPD       $0x11, w0170000000000000<>+0(SB), Z3, K2
+	KORTESTB     K1, K2
+	JNZ          stop
+	VMOVUPD      w0000000000000000<>+0(SB), Z6
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z7
+	VMOVUPD      Z7, K1, Z6
+	VADDPD       Z6, Z0, Z7
+	VSUBPD       Z6, Z7, Z6
+	VSUBPD       Z6, Z0, Z6
+	VMOVUPD      w0000000000000000<>+0(SB), Z8
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z9
+	VMOVUPD      Z9, K1, Z8
+	VADDPD       Z8, Z3, Z9
+	VSUBPD       Z8, Z9, Z8
+	VSUBPD       Z8, Z3, Z8
+	VPSRLQ       $0x32, Z7, Z10
+	VPSRLQ       $0x32, Z9, Z11
+	VMOVUPD      digammaQuarters0<>+0(SB), Z12
+	VMOVUPD      digammaQuarters0<>+64(SB), Z13
+	VMOVUPD      Z10, Z14
+	VPERMI2PD    Z13, Z12, Z14
+	VMOVUPD      Z11, Z15
+	VPERMI2PD    Z13, Z12, Z15
+	VSUBPD       Z14, Z7, Z12
+	VADDPD       Z6, Z12, Z12
+	VSUBPD       Z15, Z9, Z13
+	VADDPD       Z8, Z13, Z13
+	VMULPD       Z12, Z12, Z14
+	VMULPD       Z13, Z13, Z15
+	VMOVUPD      digammaQuarters16<>+0(SB), Z16
+	VMOVUPD      digammaQuarters16<>+64(SB), Z17
+	VMOVUPD      Z10, Z18
+	VPERMI2PD    Z17, Z16, Z18
+	VMOVUPD      Z11, Z19
+	VPERMI2PD    Z17, Z16, Z19
+	VMOVUPD      digammaQuarters15<>+0(SB), Z16
+	VMOVUPD      digammaQuarters15<>+64(SB), Z17
+	VMOVUPD      Z10, Z20
+	VPERMI2PD    Z17, Z16, Z20
+	VMOVUPD      Z11, Z21
+	VPERMI2PD    Z17, Z16, Z21
+	VMOVUPD      digammaQuarters14<>+0(SB), Z16
+	VMOVUPD      digammaQuarters14<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters13<>+0(SB), Z16
+	VMOVUPD      digammaQuarters13<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VMOVUPD      digammaQuarters12<>+0(SB), Z16
+	VMOVUPD      digammaQuarters12<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters11<>+0(SB), Z16
+	VMOVUPD      digammaQuarters11<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VMOVUPD      digammaQuarters10<>+0(SB), Z16
+	VMOVUPD      digammaQuarters10<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters9<>+0(SB), Z16
+	VMOVUPD      digammaQuarters9<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VMOVUPD      digammaQuarters8<>+0(SB), Z16
+	VMOVUPD      digammaQuarters8<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters7<>+0(SB), Z16
+	VMOVUPD      digammaQuarters7<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VMOVUPD      digammaQuarters6<>+0(SB), Z16
+	VMOVUPD      digammaQuarters6<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters5<>+0(SB), Z16
+	VMOVUPD      digammaQuarters5<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VMOVUPD      digammaQuarters4<>+0(SB), Z16
+	VMOVUPD      digammaQuarters4<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z18
+	VFMADD213PD  Z23, Z15, Z19
+	VMOVUPD      digammaQuarters3<>+0(SB), Z16
+	VMOVUPD      digammaQuarters3<>+64(SB), Z17
+	VMOVUPD      Z10, Z22
+	VPERMI2PD    Z17, Z16, Z22
+	VMOVUPD      Z11, Z23
+	VPERMI2PD    Z17, Z16, Z23
+	VFMADD213PD  Z22, Z14, Z20
+	VFMADD213PD  Z23, Z15, Z21
+	VFMADD213PD  Z20, Z12, Z18
+	VFMADD213PD  Z21, Z13, Z19
+	VMOVUPD      digammaQuarters1<>+0(SB), Z14
+	VMOVUPD      digammaQuarters1<>+64(SB), Z15
+	VMOVUPD      Z10, Z16
+	VPERMI2PD    Z15, Z14, Z16
+	VMOVUPD      Z11, Z17
+	VPERMI2PD    Z15, Z14, Z17
+	VMOVUPD      digammaQuarters2<>+0(SB), Z14
+	VMOVUPD      digammaQuarters2<>+64(SB), Z15
+	VMOVUPD      Z10, Z10
+	VPERMI2PD    Z15, Z14, Z10
+	VMOVUPD      Z11, Z11
+	VPERMI2PD    Z15, Z14, Z11
+	VFMADD231PD  Z18, Z12, Z10
+	VFMADD231PD  Z19, Z13, Z11
+	VADDPD       Z10, Z16, Z12
+	VADDPD       Z11, Z17, Z13
+	VSUBPD       Z16, Z12, Z14
+	VSUBPD       Z14, Z10, Z10
+	VSUBPD       Z17, Z13, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z14
+	VDIVPD       Z0, Z14, Z14
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z15
+	VDIVPD       Z3, Z15, Z15
+	VMOVUPD      wbff762d86356be3f<>+0(SB), Z16
+	VADDPD       Z16, Z7, Z17
+	VSUBPD       Z7, Z17, Z18
+	VSUBPD       Z18, Z17, Z19
+	VSUBPD       Z19, Z7, Z7
+	VSUBPD       Z18, Z16, Z16
+	VADDPD       Z16, Z7, Z7
+	VSUBPD       w3c9b86a722197829<>+0(SB), Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z12, Z17, Z7
+	VMOVUPD      Z17, Z16
+	VFMSUB213PD  Z7, Z12, Z16
+	VFMADD231PD  Z10, Z17, Z16
+	VFMADD231PD  Z12, Z6, Z16
+	VMOVUPD      Z14, Z6
+	VFNMADD213PD w3ff0000000000000<>+0(SB), Z0, Z6
+	VMULPD       Z14, Z6, Z6
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VSUBPD       Z14, Z7, Z10
+	VADDPD       Z14, Z10, Z12
+	VSUBPD       Z12, Z7, Z12
+	VSUBPD       Z6, Z16, Z6
+	VADDPD       Z6, Z12, Z6
+	VMOVUPD      Z10, K1, Z7
+	VMOVUPD      Z6, K1, Z16
+	VADDPD       Z16, Z7, Z6
+	VMOVUPD      wbff762d86356be3f<>+0(SB), Z7
+	VADDPD       Z7, Z9, Z10
+	VSUBPD       Z9, Z10, Z12
+	VSUBPD       Z12, Z10, Z16
+	VSUBPD       Z16, Z9, Z9
+	VSUBPD       Z12, Z7, Z7
+	VADDPD       Z7, Z9, Z7
+	VSUBPD       w3c9b86a722197829<>+0(SB), Z7, Z7
+	VADDPD       Z8, Z7, Z7
+	VMULPD       Z13, Z10, Z8
+	VMOVUPD      Z10, Z9
+	VFMSUB213PD  Z8, Z13, Z9
+	VFMADD231PD  Z11, Z10, Z9
+	VFMADD231PD  Z13, Z7, Z9
+	VMOVUPD      Z15, Z7
+	VFNMADD213PD w3ff0000000000000<>+0(SB), Z3, Z7
+	VMULPD       Z15, Z7, Z7
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
+	VSUBPD       Z15, Z8, Z10
+	VADDPD       Z15, Z10, Z11
+	VSUBPD       Z11, Z8, Z11
+	VSUBPD       Z7, Z9, Z7
+	VADDPD       Z7, Z11, Z7
+	VMOVUPD      Z10, K1, Z8
+	VMOVUPD      Z7, K1, Z9
+	VADDPD       Z9, Z8, Z7
+	VMULPD       Z14, Z14, Z8
+	VMULPD       Z15, Z15, Z9
+	VMULPD       Z8, Z8, Z10
+	VMULPD       Z9, Z9, Z11
+	VMOVUPD      wc0ac2f0566566566<>+0(SB), Z12
+	VMOVUPD      wc0ac2f0566566566<>+0(SB), Z13
+	VMOVUPD      w4071975cc0ed7304<>+0(SB), Z16
+	VMOVUPD      w4071975cc0ed7304<>+0(SB), Z17
+	VMOVUPD      wc03a74ca514ca515<>+0(SB), Z18
+	VMOVUPD      wc03a74ca514ca515<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z12
+	VFMADD213PD  Z19, Z11, Z13
+	VMOVUPD      w40086e7f9b9fe6e8<>+0(SB), Z18
+	VMOVUPD      w40086e7f9b9fe6e8<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z16
+	VFMADD213PD  Z19, Z11, Z17
+	VMOVUPD      wbfdc5e5e5e5e5e5e<>+0(SB), Z18
+	VMOVUPD      wbfdc5e5e5e5e5e5e<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z12
+	VFMADD213PD  Z19, Z11, Z13
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z18
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z16
+	VFMADD213PD  Z19, Z11, Z17
+	VMOVUPD      wbf95995995995996<>+0(SB), Z18
+	VMOVUPD      wbf95995995995996<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z12
+	VFMADD213PD  Z19, Z11, Z13
+	VMOVUPD      w3f7f07c1f07c1f08<>+0(SB), Z18
+	VMOVUPD      w3f7f07c1f07c1f08<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z16
+	VFMADD213PD  Z19, Z11, Z17
+	VMOVUPD      wbf71111111111111<>+0(SB), Z18
+	VMOVUPD      wbf71111111111111<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z12
+	VFMADD213PD  Z19, Z11, Z13
+	VMOVUPD      w3f70410410410410<>+0(SB), Z18
+	VMOVUPD      w3f70410410410410<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z16
+	VFMADD213PD  Z19, Z11, Z17
+	VMOVUPD      wbf81111111111111<>+0(SB), Z18
+	VMOVUPD      wbf81111111111111<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z12
+	VFMADD213PD  Z19, Z11, Z13
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z18
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z19
+	VFMADD213PD  Z18, Z10, Z16
+	VFMADD213PD  Z19, Z11, Z17
+	VFMADD213PD  Z16, Z8, Z12
+	VFMADD213PD  Z17, Z9, Z13
+	VMULPD       wbfe0000000000000<>+0(SB), Z14, Z10
+	VADDPD       Z10, Z1, Z11
+	VSUBPD       Z1, Z11, Z1
+	VSUBPD       Z1, Z10, Z1
+	VMOVUPD      Z2, Z2
+	VFNMADD231PD Z12, Z8, Z2
+	VADDPD       Z2, Z1, Z1
+	VADDPD       Z1, Z11, Z1
+	VCMPPD       $0x1d, w4020000000000000<>+0(SB), Z0, K1
+	VMOVUPD      Z1, K1, Z6
+	VMULPD       wbfe0000000000000<>+0(SB), Z15, Z0
+	VADDPD       Z0, Z4, Z1
+	VSUBPD       Z4, Z1, Z2
+	VSUBPD       Z2, Z0, Z0
+	VMOVUPD      Z5, Z2
+	VFNMADD231PD Z13, Z9, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z0, Z1, Z0
+	VCMPPD       $0x1d, w4020000000000000<>+0(SB), Z3, K1
+	VMOVUPD      Z0, K1, Z7
+	VMOVUPD      Z6, (CX)(DI*8)
+	VMOVUPD      Z7, 64(CX)(DI*8)
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(DI*8), Z0
+	VMOVUPD      (BX)(DI*8), Z1
+	VMOVUPD      (SI)(DI*8), Z2
+	VCMPPD       $0x16, w7e70000000000000<>+0(SB), Z0, K1
+	VCMPPD       $0x11, w0170000000000000<>+0(SB), Z0, K2
+	KORTESTB     K1, K2
+	JNZ          stop
+	VMOVUPD      w0000000000000000<>+0(SB), Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
+	VMOVUPD      Z4, K1, Z3
+	VADDPD       Z3, Z0, Z4
+	VSUBPD       Z3, Z4, Z3
+	VSUBPD       Z3, Z0, Z3
+	VPSRLQ       $0x32, Z4, Z5
+	VMOVUPD      digammaQuarters0<>+0(SB), Z6
+	VMOVUPD      digammaQuarters0<>+64(SB), Z7
+	VMOVUPD      Z5, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VSUBPD       Z8, Z4, Z6
+	VADDPD       Z3, Z6, Z6
+	VMULPD       Z6, Z6, Z7
+	VMOVUPD      digammaQuarters16<>+0(SB), Z8
+	VMOVUPD      digammaQuarters16<>+64(SB), Z9
+	VMOVUPD      Z5, Z10
+	VPERMI2PD    Z9, Z8, Z10
+	VMOVUPD      digammaQuarters15<>+0(SB), Z8
+	VMOVUPD      digammaQuarters15<>+64(SB), Z9
+	VMOVUPD      Z5, Z11
+	VPERMI2PD    Z9, Z8, Z11
+	VMOVUPD      digammaQuarters14<>+0(SB), Z8
+	VMOVUPD      digammaQuarters14<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters13<>+0(SB), Z8
+	VMOVUPD      digammaQuarters13<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters12<>+0(SB), Z8
+	VMOVUPD      digammaQuarters12<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters11<>+0(SB), Z8
+	VMOVUPD      digammaQuarters11<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters10<>+0(SB), Z8
+	VMOVUPD      digammaQuarters10<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters9<>+0(SB), Z8
+	VMOVUPD      digammaQuarters9<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters8<>+0(SB), Z8
+	VMOVUPD      digammaQuarters8<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters7<>+0(SB), Z8
+	VMOVUPD      digammaQuarters7<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters6<>+0(SB), Z8
+	VMOVUPD      digammaQuarters6<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters5<>+0(SB), Z8
+	VMOVUPD      digammaQuarters5<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters4<>+0(SB), Z8
+	VMOVUPD      digammaQuarters4<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters3<>+0(SB), Z8
+	VMOVUPD      digammaQuarters3<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VFMADD213PD  Z11, Z6, Z10
+	VMOVUPD      digammaQuarters1<>+0(SB), Z7
+	VMOVUPD      digammaQuarters1<>+64(SB), Z8
+	VMOVUPD      Z5, Z9
+	VPERMI2PD    Z8, Z7, Z9
+	VMOVUPD      digammaQuarters2<>+0(SB), Z7
+	VMOVUPD      digammaQuarters2<>+64(SB), Z8
+	VMOVUPD      Z5, Z5
+	VPERMI2PD    Z8, Z7, Z5
+	VFMADD231PD  Z10, Z6, Z5
+	VADDPD       Z5, Z9, Z6
+	VSUBPD       Z9, Z6, Z7
+	VSUBPD       Z7, Z5, Z5
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z7
+	VDIVPD       Z0, Z7, Z7
+	VMOVUPD      wbff762d86356be3f<>+0(SB), Z8
+	VADDPD       Z8, Z4, Z9
+	VSUBPD       Z4, Z9, Z10
+	VSUBPD       Z10, Z9, Z11
+	VSUBPD       Z11, Z4, Z4
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z8, Z4, Z4
+	VSUBPD       w3c9b86a722197829<>+0(SB), Z4, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z6, Z9, Z4
+	VMOVUPD      Z9, Z8
+	VFMSUB213PD  Z4, Z6, Z8
+	VFMADD231PD  Z5, Z9, Z8
+	VFMADD231PD  Z6, Z3, Z8
+	VMOVUPD      Z7, Z3
+	VFNMADD213PD w3ff0000000000000<>+0(SB), Z0, Z3
+	VMULPD       Z7, Z3, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K1
+	VSUBPD       Z7, Z4, Z5
+	VADDPD       Z7, Z5, Z6
+	VSUBPD       Z6, Z4, Z6
+	VSUBPD       Z3, Z8, Z3
+	VADDPD       Z3, Z6, Z3
+	VMOVUPD      Z5, K1, Z4
+	VMOVUPD      Z3, K1, Z8
+	VADDPD       Z8, Z4, Z3
+	VMULPD       Z7, Z7, Z4
+	VMULPD       Z4, Z4, Z5
+	VMOVUPD      wc0ac2f0566566566<>+0(SB), Z6
+	VMOVUPD      w4071975cc0ed7304<>+0(SB), Z8
+	VMOVUPD      wc03a74ca514ca515<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w40086e7f9b9fe6e8<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbfdc5e5e5e5e5e5e<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf95995995995996<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3f7f07c1f07c1f08<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf71111111111111<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3f70410410410410<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf81111111111111<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VFMADD213PD  Z8, Z4, Z6
+	VMULPD       wbfe0000000000000<>+0(SB), Z7, Z5
+	VADDPD       Z5, Z1, Z7
+	VSUBPD       Z1, Z7, Z1
+	VSUBPD       Z1, Z5, Z1
+	VMOVUPD      Z2, Z2
+	VFNMADD231PD Z6, Z4, Z2
+	VADDPD       Z2, Z1, Z1
+	VADDPD       Z1, Z7, Z1
+	VCMPPD       $0x1d, w4020000000000000<>+0(SB), Z0, K1
+	VMOVUPD      Z1, K1, Z3
+	VMOVUPD      Z3, (CX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, R8
+	BZHIQ        AX, R8, R8
+	KMOVW        R8, K1
+	VMOVUPD.Z    (DX)(DI*8), K1, Z0
+	VMOVUPD.Z    (BX)(DI*8), K1, Z1
+	VMOVUPD.Z    (SI)(DI*8), K1, Z2
+	VCMPPD       $0x16, w7e70000000000000<>+0(SB), Z0, K2
+	VCMPPD       $0x11, w0170000000000000<>+0(SB), Z0, K3
+	KORTESTB     K2, K3
+	JNZ          stop
+	VMOVUPD      w0000000000000000<>+0(SB), Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K2
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
+	VMOVUPD      Z4, K2, Z3
+	VADDPD       Z3, Z0, Z4
+	VSUBPD       Z3, Z4, Z3
+	VSUBPD       Z3, Z0, Z3
+	VPSRLQ       $0x32, Z4, Z5
+	VMOVUPD      digammaQuarters0<>+0(SB), Z6
+	VMOVUPD      digammaQuarters0<>+64(SB), Z7
+	VMOVUPD      Z5, Z8
+	VPERMI2PD    Z7, Z6, Z8
+	VSUBPD       Z8, Z4, Z6
+	VADDPD       Z3, Z6, Z6
+	VMULPD       Z6, Z6, Z7
+	VMOVUPD      digammaQuarters16<>+0(SB), Z8
+	VMOVUPD      digammaQuarters16<>+64(SB), Z9
+	VMOVUPD      Z5, Z10
+	VPERMI2PD    Z9, Z8, Z10
+	VMOVUPD      digammaQuarters15<>+0(SB), Z8
+	VMOVUPD      digammaQuarters15<>+64(SB), Z9
+	VMOVUPD      Z5, Z11
+	VPERMI2PD    Z9, Z8, Z11
+	VMOVUPD      digammaQuarters14<>+0(SB), Z8
+	VMOVUPD      digammaQuarters14<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters13<>+0(SB), Z8
+	VMOVUPD      digammaQuarters13<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters12<>+0(SB), Z8
+	VMOVUPD      digammaQuarters12<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters11<>+0(SB), Z8
+	VMOVUPD      digammaQuarters11<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters10<>+0(SB), Z8
+	VMOVUPD      digammaQuarters10<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters9<>+0(SB), Z8
+	VMOVUPD      digammaQuarters9<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters8<>+0(SB), Z8
+	VMOVUPD      digammaQuarters8<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters7<>+0(SB), Z8
+	VMOVUPD      digammaQuarters7<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters6<>+0(SB), Z8
+	VMOVUPD      digammaQuarters6<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters5<>+0(SB), Z8
+	VMOVUPD      digammaQuarters5<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VMOVUPD      digammaQuarters4<>+0(SB), Z8
+	VMOVUPD      digammaQuarters4<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z10
+	VMOVUPD      digammaQuarters3<>+0(SB), Z8
+	VMOVUPD      digammaQuarters3<>+64(SB), Z9
+	VMOVUPD      Z5, Z12
+	VPERMI2PD    Z9, Z8, Z12
+	VFMADD213PD  Z12, Z7, Z11
+	VFMADD213PD  Z11, Z6, Z10
+	VMOVUPD      digammaQuarters1<>+0(SB), Z7
+	VMOVUPD      digammaQuarters1<>+64(SB), Z8
+	VMOVUPD      Z5, Z9
+	VPERMI2PD    Z8, Z7, Z9
+	VMOVUPD      digammaQuarters2<>+0(SB), Z7
+	VMOVUPD      digammaQuarters2<>+64(SB), Z8
+	VMOVUPD      Z5, Z5
+	VPERMI2PD    Z8, Z7, Z5
+	VFMADD231PD  Z10, Z6, Z5
+	VADDPD       Z5, Z9, Z6
+	VSUBPD       Z9, Z6, Z7
+	VSUBPD       Z7, Z5, Z5
+	VMOVUPD      w3ff0000000000000<>+0(SB), Z7
+	VDIVPD       Z0, Z7, Z7
+	VMOVUPD      wbff762d86356be3f<>+0(SB), Z8
+	VADDPD       Z8, Z4, Z9
+	VSUBPD       Z4, Z9, Z10
+	VSUBPD       Z10, Z9, Z11
+	VSUBPD       Z11, Z4, Z4
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z8, Z4, Z4
+	VSUBPD       w3c9b86a722197829<>+0(SB), Z4, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z6, Z9, Z4
+	VMOVUPD      Z9, Z8
+	VFMSUB213PD  Z4, Z6, Z8
+	VFMADD231PD  Z5, Z9, Z8
+	VFMADD231PD  Z6, Z3, Z8
+	VMOVUPD      Z7, Z3
+	VFNMADD213PD w3ff0000000000000<>+0(SB), Z0, Z3
+	VMULPD       Z7, Z3, Z3
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z0, K2
+	VSUBPD       Z7, Z4, Z5
+	VADDPD       Z7, Z5, Z6
+	VSUBPD       Z6, Z4, Z6
+	VSUBPD       Z3, Z8, Z3
+	VADDPD       Z3, Z6, Z3
+	VMOVUPD      Z5, K2, Z4
+	VMOVUPD      Z3, K2, Z8
+	VADDPD       Z8, Z4, Z3
+	VMULPD       Z7, Z7, Z4
+	VMULPD       Z4, Z4, Z5
+	VMOVUPD      wc0ac2f0566566566<>+0(SB), Z6
+	VMOVUPD      w4071975cc0ed7304<>+0(SB), Z8
+	VMOVUPD      wc03a74ca514ca515<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w40086e7f9b9fe6e8<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbfdc5e5e5e5e5e5e<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf95995995995996<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3f7f07c1f07c1f08<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf71111111111111<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3f70410410410410<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VMOVUPD      wbf81111111111111<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z6
+	VMOVUPD      w3fb5555555555555<>+0(SB), Z9
+	VFMADD213PD  Z9, Z5, Z8
+	VFMADD213PD  Z8, Z4, Z6
+	VMULPD       wbfe0000000000000<>+0(SB), Z7, Z5
+	VADDPD       Z5, Z1, Z7
+	VSUBPD       Z1, Z7, Z1
+	VSUBPD       Z1, Z5, Z1
+	VMOVUPD      Z2, Z2
+	VFNMADD231PD Z6, Z4, Z2
+	VADDPD       Z2, Z1, Z1
+	VADDPD       Z1, Z7, Z1
+	VCMPPD       $0x1d, w4020000000000000<>+0(SB), Z0, K2
+	VMOVUPD      Z1, K2, Z3
+	VMOVUPD      Z3, K1, (CX)(DI*8)
+
+end:
+	MOVQ dst_len+8(FP), DI
+
+stop:
+	MOVQ DI, done+96(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA digammaQuarters0<>+0(SB)/8, $0x4002000000000000
+DATA digammaQuarters0<>+8(SB)/8, $0x4006000000000000
+DATA digammaQuarters0<>+16(SB)/8, $0x400a000000000000
+DATA digammaQuarters0<>+24(SB)/8, $0x400e000000000000
+DATA digammaQuarters0<>+32(SB)/8, $0x4012000000000000
+DATA digammaQuarters0<>+40(SB)/8, $0x4016000000000000
+DATA digammaQuarters0<>+48(SB)/8, $0x401a000000000000
+DATA digammaQuarters0<>+56(SB)/8, $0x401e000000000000
+DATA digammaQuarters0<>+64(SB)/8, $0x3fe2000000000000
+DATA digammaQuarters0<>+72(SB)/8, $0x3fe6000000000000
+DATA digammaQuarters0<>+80(SB)/8, $0x3fea000000000000
+DATA digammaQuarters0<>+88(SB)/8, $0x3fee000000000000
+DATA digammaQuarters0<>+96(SB)/8, $0x3ff2000000000000
+DATA digammaQuarters0<>+104(SB)/8, $0x3ff6000000000000
+DATA digammaQuarters0<>+112(SB)/8, $0x3ffa000000000000
+DATA digammaQuarters0<>+120(SB)/8, $0x3ffe000000000000
+GLOBL digammaQuarters0<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters16<>+0(SB)/8, $0x3ecf5516c7a9a9c4
+DATA digammaQuarters16<>+8(SB)/8, $0x3e886ff81cdc2cc6
+DATA digammaQuarters16<>+16(SB)/8, $0x3e4fcf08f5bb6f6f
+DATA digammaQuarters16<>+24(SB)/8, $0x3e1dcb41969ba96e
+DATA digammaQuarters16<>+32(SB)/8, $0x3de01bd5a4cee12c
+DATA digammaQuarters16<>+40(SB)/8, $0x3d99939c94b14faa
+DATA digammaQuarters16<>+48(SB)/8, $0x3d60f5785c1922bc
+DATA digammaQuarters16<>+56(SB)/8, $0x3d302d9f492cbea3
+DATA digammaQuarters16<>+64(SB)/8, $0x40af42298a326fb2
+DATA digammaQuarters16<>+72(SB)/8, $0x40684c77cf2507e6
+DATA digammaQuarters16<>+80(SB)/8, $0x402f7795f3049395
+DATA digammaQuarters16<>+88(SB)/8, $0x3ffd462f91dd60ef
+DATA digammaQuarters16<>+96(SB)/8, $0x3fbf427e4392a3b0
+DATA digammaQuarters16<>+104(SB)/8, $0x3f784d76a50aa7ec
+DATA digammaQuarters16<>+112(SB)/8, $0x3f3f7b20525fec4d
+DATA digammaQuarters16<>+120(SB)/8, $0x3f0d4d67f7b14567
+GLOBL digammaQuarters16<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters15<>+0(SB)/8, $0xbee1a4a857ba97f4
+DATA digammaQuarters15<>+8(SB)/8, $0xbea0d60cdccf96cb
+DATA digammaQuarters15<>+16(SB)/8, $0xbe69eecc7f018d18
+DATA digammaQuarters15<>+24(SB)/8, $0xbe3c1157b883118b
+DATA digammaQuarters15<>+32(SB)/8, $0xbe024008e13f3c77
+DATA digammaQuarters15<>+40(SB)/8, $0xbdc1c26cee460a4f
+DATA digammaQuarters15<>+48(SB)/8, $0xbd8be7e73a9ade92
+DATA digammaQuarters15<>+56(SB)/8, $0xbd5ec946a309fb32
+DATA digammaQuarters15<>+64(SB)/8, $0xc0a19537a014097a
+DATA digammaQuarters15<>+72(SB)/8, $0xc060b493aced13f2
+DATA digammaQuarters15<>+80(SB)/8, $0xc0299130fdda9778
+DATA digammaQuarters15<>+88(SB)/8, $0xbffb71e1a93a8756
+DATA digammaQuarters15<>+96(SB)/8, $0xbfc195919c04e3fb
+DATA digammaQuarters15<>+104(SB)/8, $0xbf80b5c21e52a285
+DATA digammaQuarters15<>+112(SB)/8, $0xbf4995d5ac1a0ab3
+DATA digammaQuarters15<>+120(SB)/8, $0xbf1b7c400e2c009f
+GLOBL digammaQuarters15<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters14<>+0(SB)/8, $0x3ef305c53fabb2b3
+DATA digammaQuarters14<>+8(SB)/8, $0x3eb68c78a1bbfe73
+DATA digammaQuarters14<>+16(SB)/8, $0x3e84bb11975a8b1c
+DATA digammaQuarters14<>+24(SB)/8, $0x3e5a121bac13b1e6
+DATA digammaQuarters14<>+32(SB)/8, $0x3e23d4a3ecd734b1
+DATA digammaQuarters14<>+40(SB)/8, $0x3de803ac32b741e3
+DATA digammaQuarters14<>+48(SB)/8, $0x3db68c581dbfadb7
+DATA digammaQuarters14<>+56(SB)/8, $0x3d8cebc1f50e33a1
+DATA digammaQuarters14<>+64(SB)/8, $0x4092ed1040be6cc8
+DATA digammaQuarters14<>+72(SB)/8, $0x40564e3830fe8462
+DATA digammaQuarters14<>+80(SB)/8, $0x402457e23e510dc7
+DATA digammaQuarters14<>+88(SB)/8, $0x3ff95476c762e31b
+DATA digammaQuarters14<>+96(SB)/8, $0x3fc2edcd0b668a39
+DATA digammaQuarters14<>+104(SB)/8, $0x3f8650fef37a1af8
+DATA digammaQuarters14<>+112(SB)/8, $0x3f545dec59f94112
+DATA digammaQuarters14<>+120(SB)/8, $0x3f2963402f5a1254
+GLOBL digammaQuarters14<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters13<>+0(SB)/8, $0xbf057323ffc5e99d
+DATA digammaQuarters13<>+8(SB)/8, $0xbecf216e418d6456
+DATA digammaQuarters13<>+16(SB)/8, $0xbea0f21a7cb55a4d
+DATA digammaQuarters13<>+24(SB)/8, $0xbe78a3c1344941e2
+DATA digammaQuarters13<>+32(SB)/8, $0xbe468ecb1df7475f
+DATA digammaQuarters13<>+40(SB)/8, $0xbe10c0e12abfea6d
+DATA digammaQuarters13<>+48(SB)/8, $0xbde2a5ac89a09725
+DATA digammaQuarters13<>+56(SB)/8, $0xbdbbaaa5f54564e9
+DATA digammaQuarters13<>+64(SB)/8, $0xc0854ab4ce085b16
+DATA digammaQuarters13<>+72(SB)/8, $0xc04eab9c1b4f72b6
+DATA digammaQuarters13<>+80(SB)/8, $0xc020877f4e4dfc9f
+DATA digammaQuarters13<>+88(SB)/8, $0xbff7bf7e6f1f70b3
+DATA digammaQuarters13<>+96(SB)/8, $0xbfc54c45a8fbf994
+DATA digammaQuarters13<>+104(SB)/8, $0xbf8eb2324aff6a8c
+DATA digammaQuarters13<>+112(SB)/8, $0xbf608f69b768b881
+DATA digammaQuarters13<>+120(SB)/8, $0xbf37d4b6b1924bb2
+GLOBL digammaQuarters13<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters12<>+0(SB)/8, $0x3f183b1c26e73e67
+DATA digammaQuarters12<>+8(SB)/8, $0x3ee587b4092cceef
+DATA digammaQuarters12<>+16(SB)/8, $0x3ebbc38579f97b02
+DATA digammaQuarters12<>+24(SB)/8, $0x3e97583b88dc78c2
+DATA digammaQuarters12<>+32(SB)/8, $0x3e69c03506ee0eea
+DATA digammaQuarters12<>+40(SB)/8, $0x3e37752231cf9bbf
+DATA digammaQuarters12<>+48(SB)/8, $0x3e0ef3ab93adffee
+DATA digammaQuarters12<>+56(SB)/8, $0x3dea8ff7ad35bacc
+DATA digammaQuarters12<>+64(SB)/8, $0x4077f8c6be526459
+DATA digammaQuarters12<>+72(SB)/8, $0x404517e82c6a8219
+DATA digammaQuarters12<>+80(SB)/8, $0x401addb3199595d9
+DATA digammaQuarters12<>+88(SB)/8, $0x3ff644ad283dece9
+DATA digammaQuarters12<>+96(SB)/8, $0x3fc7fc199fcf2b22
+DATA digammaQuarters12<>+104(SB)/8, $0x3f951fb79289d328
+DATA digammaQuarters12<>+112(SB)/8, $0x3f6af270b56a1e93
+DATA digammaQuarters12<>+120(SB)/8, $0x3f46631d3a07dd34
+GLOBL digammaQuarters12<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters11<>+0(SB)/8, $0xbf2b6519292efc8f
+DATA digammaQuarters11<>+8(SB)/8, $0xbefdd60b8c4cd67a
+DATA digammaQuarters11<>+16(SB)/8, $0xbed6cd50167e5301
+DATA digammaQuarters11<>+24(SB)/8, $0xbeb62f60c61c9170
+DATA digammaQuarters11<>+32(SB)/8, $0xbe8d7ad26d9f6820
+DATA digammaQuarters11<>+40(SB)/8, $0xbe607b773a46bfbf
+DATA digammaQuarters11<>+48(SB)/8, $0xbe39caa5acb0d6d8
+DATA digammaQuarters11<>+56(SB)/8, $0xbe199c1a041601ed
+DATA digammaQuarters11<>+64(SB)/8, $0xc06af7f84c520fe0
+DATA digammaQuarters11<>+72(SB)/8, $0xc03d01343c0183e7
+DATA digammaQuarters11<>+80(SB)/8, $0xc015d4bce3907322
+DATA digammaQuarters11<>+88(SB)/8, $0xbff4e18dcbe1fb6e
+DATA digammaQuarters11<>+96(SB)/8, $0xbfcaff057b1eb1fe
+DATA digammaQuarters11<>+104(SB)/8, $0xbf9d13b72b91cbda
+DATA digammaQuarters11<>+112(SB)/8, $0xbf75efe50aa46a49
+DATA digammaQuarters11<>+120(SB)/8, $0xbf550d3080bb0771
+GLOBL digammaQuarters11<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters10<>+0(SB)/8, $0x3f3f0b752e75ee41
+DATA digammaQuarters10<>+8(SB)/8, $0x3f14bcd78237a96f
+DATA digammaQuarters10<>+16(SB)/8, $0x3ef2cbf9ed6b2384
+DATA digammaQuarters10<>+24(SB)/8, $0x3ed52be7e6db8502
+DATA digammaQuarters10<>+32(SB)/8, $0x3eb0f408ec16606f
+DATA digammaQuarters10<>+40(SB)/8, $0x3e87478c5ad95088
+DATA digammaQuarters10<>+48(SB)/8, $0x3e659abf2be86a15
+DATA digammaQuarters10<>+56(SB)/8, $0x3e48d2b2a9bb7f58
+DATA digammaQuarters10<>+64(SB)/8, $0x405e57381005a2f0
+DATA digammaQuarters10<>+72(SB)/8, $0x4033f161a025e477
+DATA digammaQuarters10<>+80(SB)/8, $0x4011bdf42d7caf8b
+DATA digammaQuarters10<>+88(SB)/8, $0x3ff395bd8b4fb8f3
+DATA digammaQuarters10<>+96(SB)/8, $0x3fce662b7a53dd3f
+DATA digammaQuarters10<>+104(SB)/8, $0x3fa4074e11ae02bf
+DATA digammaQuarters10<>+112(SB)/8, $0x3f81e17d395e77f3
+DATA digammaQuarters10<>+120(SB)/8, $0x3f63d4426a5d0d23
+GLOBL digammaQuarters10<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters9<>+0(SB)/8, $0xbf51a7274fa3d322
+DATA digammaQuarters9<>+8(SB)/8, $0xbf2cf4e5227f8690
+DATA digammaQuarters9<>+16(SB)/8, $0xbf0f268842d07675
+DATA digammaQuarters9<>+24(SB)/8, $0xbef451a9ebc64e4b
+DATA digammaQuarters9<>+32(SB)/8, $0xbed39e9b3ba9bfd6
+DATA digammaQuarters9<>+40(SB)/8, $0xbeb08c188da90831
+DATA digammaQuarters9<>+48(SB)/8, $0xbe9237ccb1e2eb59
+DATA digammaQuarters9<>+56(SB)/8, $0xbe7838dbc00b8d26
+DATA digammaQuarters9<>+64(SB)/8, $0xc05111898ed89d14
+DATA digammaQuarters9<>+72(SB)/8, $0xc02b6dd13c042d82
+DATA digammaQuarters9<>+80(SB)/8, $0xc00cd8bb9ccee9bb
+DATA digammaQuarters9<>+88(SB)/8, $0xbff260ddb262bcf2
+DATA digammaQuarters9<>+96(SB)/8, $0xbfd1215ff35228eb
+DATA digammaQuarters9<>+104(SB)/8, $0xbfaba1b54f918332
+DATA digammaQuarters9<>+112(SB)/8, $0xbf8d35ab34fb6f24
+DATA digammaQuarters9<>+120(SB)/8, $0xbf72ba64389b64f2
+GLOBL digammaQuarters9<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters8<>+0(SB)/8, $0x3f642f551b522639
+DATA digammaQuarters8<>+8(SB)/8, $0x3f445937d966c1d1
+DATA digammaQuarters8<>+16(SB)/8, $0x3f2a000dd0fd3216
+DATA digammaQuarters8<>+24(SB)/8, $0x3f13a74ad1001ee0
+DATA digammaQuarters8<>+32(SB)/8, $0x3ef6e4ce9209339f
+DATA digammaQuarters8<>+40(SB)/8, $0x3ed7b9dbcd94d93e
+DATA digammaQuarters8<>+48(SB)/8, $0x3ebefdb3cf46fcc0
+DATA digammaQuarters8<>+56(SB)/8, $0x3ea7d70c3916c58d
+DATA digammaQuarters8<>+64(SB)/8, $0x4043353cac48ecfd
+DATA digammaQuarters8<>+72(SB)/8, $0x4022dec887a4d824
+DATA digammaQuarters8<>+80(SB)/8, $0x400777941d2040bf
+DATA digammaQuarters8<>+88(SB)/8, $0x3ff143ad59d04192
+DATA digammaQuarters8<>+96(SB)/8, $0x3fd356c2edc3c157
+DATA digammaQuarters8<>+104(SB)/8, $0x3fb31c262a00c5d7
+DATA digammaQuarters8<>+112(SB)/8, $0x3f97f10ac393850f
+DATA digammaQuarters8<>+120(SB)/8, $0x3f81c3d6254430a3
+GLOBL digammaQuarters8<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters7<>+0(SB)/8, $0xbf77468d9de07c78
+DATA digammaQuarters7<>+8(SB)/8, $0xbf5ce0947158f322
+DATA digammaQuarters7<>+16(SB)/8, $0xbf45ee3008fce846
+DATA digammaQuarters7<>+24(SB)/8, $0xbf333851e38d7b26
+DATA digammaQuarters7<>+32(SB)/8, $0xbf1b0544f669ec30
+DATA digammaQuarters7<>+40(SB)/8, $0xbf0135121655d3df
+DATA digammaQuarters7<>+48(SB)/8, $0xbeeaaa43596b7c5b
+DATA digammaQuarters7<>+56(SB)/8, $0xbed7bb8a54439d44
+DATA digammaQuarters7<>+64(SB)/8, $0xc035a0b308f0afc6
+DATA digammaQuarters7<>+72(SB)/8, $0xc019fdaea7539537
+DATA digammaQuarters7<>+80(SB)/8, $0xc0031f1bbecaf313
+DATA digammaQuarters7<>+88(SB)/8, $0xbff0412f70b6b80b
+DATA digammaQuarters7<>+96(SB)/8, $0xbfd5e79c79c889ad
+DATA digammaQuarters7<>+104(SB)/8, $0xbfba8ec3c70cbe7b
+DATA digammaQuarters7<>+112(SB)/8, $0xbfa3bdd9fa3025a2
+DATA digammaQuarters7<>+120(SB)/8, $0xbf90f8b7d7c8cfb3
+GLOBL digammaQuarters7<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters6<>+0(SB)/8, $0x3f8b34a189ec7f36
+DATA digammaQuarters6<>+8(SB)/8, $0x3f74cc2b736935dd
+DATA digammaQuarters6<>+16(SB)/8, $0x3f62ca0a8dc3c40e
+DATA digammaQuarters6<>+24(SB)/8, $0x3f53199a96321fec
+DATA digammaQuarters6<>+32(SB)/8, $0x3f4035009631c666
+DATA digammaQuarters6<>+40(SB)/8, $0x3f295ddbf99b933d
+DATA digammaQuarters6<>+48(SB)/8, $0x3f174fd3a1944936
+DATA digammaQuarters6<>+56(SB)/8, $0x3f07ff82b5d8b635
+DATA digammaQuarters6<>+64(SB)/8, $0x4028645ba65c4e43
+DATA digammaQuarters6<>+72(SB)/8, $0x4011f2607d5ad95d
+DATA digammaQuarters6<>+80(SB)/8, $0x3fff478ce4358473
+DATA digammaQuarters6<>+88(SB)/8, $0x3feec2a77ae88cf2
+DATA digammaQuarters6<>+96(SB)/8, $0x3fd8fa5b0559b58e
+DATA digammaQuarters6<>+104(SB)/8, $0x3fc29dfe1281c879
+DATA digammaQuarters6<>+112(SB)/8, $0x3fb0738222bc61f4
+DATA digammaQuarters6<>+120(SB)/8, $0x3fa068a9e9762fa8
+GLOBL digammaQuarters6<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters5<>+0(SB)/8, $0xbfa043c9fb4c0255
+DATA digammaQuarters5<>+8(SB)/8, $0xbf8eaea2eb36d9c3
+DATA digammaQuarters5<>+16(SB)/8, $0xbf807f0a1c318a05
+DATA digammaQuarters5<>+24(SB)/8, $0xbf7373feab32b007
+DATA digammaQuarters5<>+32(SB)/8, $0xbf63ec37e7359592
+DATA digammaQuarters5<>+40(SB)/8, $0xbf53266c98ddedeb
+DATA digammaQuarters5<>+48(SB)/8, $0xbf44dc70c849f497
+DATA digammaQuarters5<>+56(SB)/8, $0xbf38d300920283e5
+DATA digammaQuarters5<>+64(SB)/8, $0xc01ba4ce2318ffb9
+DATA digammaQuarters5<>+72(SB)/8, $0xc008f5bd1b645d3d
+DATA digammaQuarters5<>+80(SB)/8, $0xbff9d23b08c9b959
+DATA digammaQuarters5<>+88(SB)/8, $0xbfed6fb5f051df27
+DATA digammaQuarters5<>+96(SB)/8, $0xbfdce2d78c1b0a64
+DATA digammaQuarters5<>+104(SB)/8, $0xbfca8d240c3cbb0e
+DATA digammaQuarters5<>+112(SB)/8, $0xbfbbf4556b33b4b6
+DATA digammaQuarters5<>+120(SB)/8, $0xbfb033b816289bcd
+GLOBL digammaQuarters5<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters4<>+0(SB)/8, $0x3fb4422f4a620ade
+DATA digammaQuarters4<>+8(SB)/8, $0x3fa796a0cb9d41cf
+DATA digammaQuarters4<>+16(SB)/8, $0x3f9e2f4482eb66ee
+DATA digammaQuarters4<>+24(SB)/8, $0x3f94a2d0a2bf1759
+DATA digammaQuarters4<>+32(SB)/8, $0x3f897bb4c3f42345
+DATA digammaQuarters4<>+40(SB)/8, $0x3f7e0b93f149a013
+DATA digammaQuarters4<>+48(SB)/8, $0x3f735f9c845484a6
+DATA digammaQuarters4<>+56(SB)/8, $0x3f6a9e57ce63d910
+DATA digammaQuarters4<>+64(SB)/8, $0x400fd0a23169cf47
+DATA digammaQuarters4<>+72(SB)/8, $0x4001b4aed8a735c7
+DATA digammaQuarters4<>+80(SB)/8, $0x3ff5d4b9adb1e833
+DATA digammaQuarters4<>+88(SB)/8, $0x3fecf31261012e5c
+DATA digammaQuarters4<>+96(SB)/8, $0x3fe13c7a370c685a
+DATA digammaQuarters4<>+104(SB)/8, $0x3fd39d54637b1dcb
+DATA digammaQuarters4<>+112(SB)/8, $0x3fc8ab0d9438dfaf
+DATA digammaQuarters4<>+120(SB)/8, $0x3fc0a49baa9da9a8
+GLOBL digammaQuarters4<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters3<>+0(SB)/8, $0xbfcb6cc92a4e98a5
+DATA digammaQuarters3<>+8(SB)/8, $0xbfc3ace4e5e581b7
+DATA digammaQuarters3<>+16(SB)/8, $0xbfbde63f0064ceb5
+DATA digammaQuarters3<>+24(SB)/8, $0xbfb7a6d07dba7661
+DATA digammaQuarters3<>+32(SB)/8, $0xbfb18ec5734b2440
+DATA digammaQuarters3<>+40(SB)/8, $0xbfa94e7d56a352f9
+DATA digammaQuarters3<>+48(SB)/8, $0xbfa3438b6dc739a3
+DATA digammaQuarters3<>+56(SB)/8, $0xbf9e7ce3867ae7fe
+DATA digammaQuarters3<>+64(SB)/8, $0xc00354ec5259e570
+DATA digammaQuarters3<>+72(SB)/8, $0xbffabf6f9e982e17
+DATA digammaQuarters3<>+80(SB)/8, $0xbff3c73645ad1d39
+DATA digammaQuarters3<>+88(SB)/8, $0xbfeea6d32ffdcab5
+DATA digammaQuarters3<>+96(SB)/8, $0xbfe6404a8c08f730
+DATA digammaQuarters3<>+104(SB)/8, $0xbfdf757b21d47f16
+DATA digammaQuarters3<>+112(SB)/8, $0xbfd7aa649cce5859
+DATA digammaQuarters3<>+120(SB)/8, $0xbfd297b63c4fae23
+GLOBL digammaQuarters3<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters1<>+0(SB)/8, $0x3fe73d61824db150
+DATA digammaQuarters1<>+8(SB)/8, $0x3fe456ed4709547f
+DATA digammaQuarters1<>+16(SB)/8, $0x3fe2328b265d0afa
+DATA digammaQuarters1<>+24(SB)/8, $0x3fe0894ca60bcdd2
+DATA digammaQuarters1<>+32(SB)/8, $0x3fdd414de2a1bd59
+DATA digammaQuarters1<>+40(SB)/8, $0x3fd9885758262b9a
+DATA digammaQuarters1<>+48(SB)/8, $0x3fd6c645d8818b46
+DATA digammaQuarters1<>+56(SB)/8, $0x3fd4a22b0eb36b4b
+DATA digammaQuarters1<>+64(SB)/8, $0x3ffdf968fe0029f6
+DATA digammaQuarters1<>+72(SB)/8, $0x3ff9f56531b62dbf
+DATA digammaQuarters1<>+80(SB)/8, $0x3ff715f39254261a
+DATA digammaQuarters1<>+88(SB)/8, $0x3ff4e928baf0803f
+DATA digammaQuarters1<>+96(SB)/8, $0x3ff277046912a697
+DATA digammaQuarters1<>+104(SB)/8, $0x3ff0211b8470c9d0
+DATA digammaQuarters1<>+112(SB)/8, $0x3fecd9d88c399e19
+DATA digammaQuarters1<>+120(SB)/8, $0x3fea3b07e045f71e
+GLOBL digammaQuarters1<>(SB), RODATA|NOPTR, $128
+
+DATA digammaQuarters2<>+0(SB)/8, $0xbc8460bef5cbbd3f
+DATA digammaQuarters2<>+8(SB)/8, $0xbc87abbf6baa8c65
+DATA digammaQuarters2<>+16(SB)/8, $0x3c82c4b30db9a0ec
+DATA digammaQuarters2<>+24(SB)/8, $0xbc76cb3b660fe2eb
+DATA digammaQuarters2<>+32(SB)/8, $0xbc77df0e852d29ad
+DATA digammaQuarters2<>+40(SB)/8, $0x3c7ea1bfacf5d6b6
+DATA digammaQuarters2<>+48(SB)/8, $0x3c4cf866d37a26d7
+DATA digammaQuarters2<>+56(SB)/8, $0xbc7bee3e1513b9bf
+DATA digammaQuarters2<>+64(SB)/8, $0xbc90ae54546f800c
+DATA digammaQuarters2<>+72(SB)/8, $0x3c990f89e28775d7
+DATA digammaQuarters2<>+80(SB)/8, $0x3c713513b141537d
+DATA digammaQuarters2<>+88(SB)/8, $0xbc91c728c1a10b4b
+DATA digammaQuarters2<>+96(SB)/8, $0xbc9e73b01c7ccbb5
+DATA digammaQuarters2<>+104(SB)/8, $0x3c756c4b14c34feb
+DATA digammaQuarters2<>+112(SB)/8, $0xbc3b7a73fb1daf36
+DATA digammaQuarters2<>+120(SB)/8, $0xbc8218f4875723d0
+GLOBL digammaQuarters2<>(SB), RODATA|NOPTR, $128
+
+DATA wbff762d86356be3f<>+0(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+8(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+16(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+24(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+32(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+40(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+48(SB)/8, $0xbff762d86356be3f
+DATA wbff762d86356be3f<>+56(SB)/8, $0xbff762d86356be3f
+GLOBL wbff762d86356be3f<>(SB), RODATA|NOPTR, $64
+
+DATA w3c9b86a722197829<>+0(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+8(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+16(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+24(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+32(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+40(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+48(SB)/8, $0x3c9b86a722197829
+DATA w3c9b86a722197829<>+56(SB)/8, $0x3c9b86a722197829
+GLOBL w3c9b86a722197829<>(SB), RODATA|NOPTR, $64
+
+DATA wc0ac2f0566566566<>+0(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+8(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+16(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+24(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+32(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+40(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+48(SB)/8, $0xc0ac2f0566566566
+DATA wc0ac2f0566566566<>+56(SB)/8, $0xc0ac2f0566566566
+GLOBL wc0ac2f0566566566<>(SB), RODATA|NOPTR, $64
+
+DATA w4071975cc0ed7304<>+0(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+8(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+16(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+24(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+32(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+40(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+48(SB)/8, $0x4071975cc0ed7304
+DATA w4071975cc0ed7304<>+56(SB)/8, $0x4071975cc0ed7304
+GLOBL w4071975cc0ed7304<>(SB), RODATA|NOPTR, $64
+
+DATA wc03a74ca514ca515<>+0(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+8(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+16(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+24(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+32(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+40(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+48(SB)/8, $0xc03a74ca514ca515
+DATA wc03a74ca514ca515<>+56(SB)/8, $0xc03a74ca514ca515
+GLOBL wc03a74ca514ca515<>(SB), RODATA|NOPTR, $64
+
+DATA w40086e7f9b9fe6e8<>+0(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+8(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+16(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+24(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+32(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+40(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+48(SB)/8, $0x40086e7f9b9fe6e8
+DATA w40086e7f9b9fe6e8<>+56(SB)/8, $0x40086e7f9b9fe6e8
+GLOBL w40086e7f9b9fe6e8<>(SB), RODATA|NOPTR, $64
+
+DATA wbfdc5e5e5e5e5e5e<>+0(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+8(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+16(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+24(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+32(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+40(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+48(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA wbfdc5e5e5e5e5e5e<>+56(SB)/8, $0xbfdc5e5e5e5e5e5e
+GLOBL wbfdc5e5e5e5e5e5e<>(SB), RODATA|NOPTR, $64
+
+DATA wbf95995995995996<>+0(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+8(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+16(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+24(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+32(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+40(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+48(SB)/8, $0xbf95995995995996
+DATA wbf95995995995996<>+56(SB)/8, $0xbf95995995995996
+GLOBL wbf95995995995996<>(SB), RODATA|NOPTR, $64
+
+DATA w3f7f07c1f07c1f08<>+0(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+8(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+16(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+24(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+32(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+40(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+48(SB)/8, $0x3f7f07c1f07c1f08
+DATA w3f7f07c1f07c1f08<>+56(SB)/8, $0x3f7f07c1f07c1f08
+GLOBL w3f7f07c1f07c1f08<>(SB), RODATA|NOPTR, $64
+
+DATA wbf71111111111111<>+0(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+8(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+16(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+24(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+32(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+40(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+48(SB)/8, $0xbf71111111111111
+DATA wbf71111111111111<>+56(SB)/8, $0xbf71111111111111
+GLOBL wbf71111111111111<>(SB), RODATA|NOPTR, $64
+
+DATA w3f70410410410410<>+0(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+8(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+16(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+24(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+32(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+40(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+48(SB)/8, $0x3f70410410410410
+DATA w3f70410410410410<>+56(SB)/8, $0x3f70410410410410
+GLOBL w3f70410410410410<>(SB), RODATA|NOPTR, $64
+
+DATA wbf81111111111111<>+0(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+8(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+16(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+24(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+32(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+40(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+48(SB)/8, $0xbf81111111111111
+DATA wbf81111111111111<>+56(SB)/8, $0xbf81111111111111
+GLOBL wbf81111111111111<>(SB), RODATA|NOPTR, $64
+
 // func erfcAVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·erfcAVX512(SB), NOSPLIT, $0-48
@@ -8631,16 +10951,6 @@ DATA gaussRows1<>+104(SB)/8, $0x3c811065895048dd
 DATA gaussRows1<>+112(SB)/8, $0x3c82ed02d75b3707
 DATA gaussRows1<>+120(SB)/8, $0xbc9e9c23179c2893
 GLOBL gaussRows1<>(SB), RODATA|NOPTR, $128
-
-DATA w4000000000000000<>+0(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+8(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+16(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+24(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+32(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+40(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+48(SB)/8, $0x4000000000000000
-DATA w4000000000000000<>+56(SB)/8, $0x4000000000000000
-GLOBL w4000000000000000<>(SB), RODATA|NOPTR, $64
 
 DATA wbe839fb524e9c1f7<>+0(SB)/8, $0xbe839fb524e9c1f7
 DATA wbe839fb524e9c1f7<>+8(SB)/8, $0xbe839fb524e9c1f7
@@ -11910,15 +14220,17 @@ DATA entries<>+72(SB)/8, $·erfAVX512(SB)
 DATA entries<>+80(SB)/8, $·erfinvByAVX512(SB)
 DATA entries<>+88(SB)/8, $·quantileByAVX512(SB)
 DATA entries<>+96(SB)/8, $·erfinvSlopeByAVX512(SB)
-DATA entries<>+104(SB)/8, $·erfcAVX512(SB)
-DATA entries<>+112(SB)/8, $·normCdfAVX512(SB)
-DATA entries<>+120(SB)/8, $·gaussAVX512(SB)
-DATA entries<>+128(SB)/8, $·normPdfAVX512(SB)
-DATA entries<>+136(SB)/8, $·asinAVX512(SB)
-DATA entries<>+144(SB)/8, $·acosAVX512(SB)
-DATA entries<>+152(SB)/8, $·cbrtAVX512(SB)
-DATA entries<>+160(SB)/8, $·hypotAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $168
+DATA entries<>+104(SB)/8, $·lgammaByAVX512(SB)
+DATA entries<>+112(SB)/8, $·digammaByAVX512(SB)
+DATA entries<>+120(SB)/8, $·erfcAVX512(SB)
+DATA entries<>+128(SB)/8, $·normCdfAVX512(SB)
+DATA entries<>+136(SB)/8, $·gaussAVX512(SB)
+DATA entries<>+144(SB)/8, $·normPdfAVX512(SB)
+DATA entries<>+152(SB)/8, $·asinAVX512(SB)
+DATA entries<>+160(SB)/8, $·acosAVX512(SB)
+DATA entries<>+168(SB)/8, $·cbrtAVX512(SB)
+DATA entries<>+176(SB)/8, $·hypotAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $184
 
 // func trigAVX512Entries() *uintptr
 TEXT ·trigAVX512Entries(SB), NOSPLIT, $0-8

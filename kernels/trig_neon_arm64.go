@@ -105,6 +105,24 @@ func quantileByNEON(dst, a, log, more []float64)
 //go:noescape
 func erfinvSlopeByNEON(dst, a, log, s []float64)
 
+// lgammaByNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = lgammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaByNEON(dst, x, log, rest []float64) (done int)
+
+// digammaByNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = digammaByOf(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaByNEON(dst, x, log, rest []float64) (done int)
+
 // erfcNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }

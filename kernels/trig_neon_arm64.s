@@ -4228,6 +4228,998 @@ end:
 short:
 	B ·short(SB)
 
+// func lgammaByNEON(dst, x, log, rest []float64) (done int)
+TEXT ·lgammaByNEON(SB), NOSPLIT, $0-104
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD rest_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD rest_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	MOVD $lgammaQuarters<>+0(SB), R26
+	FMOVQ 1808(R7), F31 // 0x7e70000000000000
+	FMOVQ 1824(R7), F30 // 0x170000000000000
+	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 336(R7), F28 // 0.5
+	FMOVQ 320(R7), F27 // 1
+	FMOVQ 1840(R7), F26 // 2
+	FMOVQ 1856(R7), F25 // -156.84828462600203
+	FMOVQ 1888(R7), F24 // 13.402864044168393
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	WORD $0x6e60e7e6 // fcmge v6, v31, v0
+	WORD $0x6e63e7e7 // fcmge v7, v31, v3
+	WORD $0x6ee0e7c8 // fcmgt v8, v30, v0
+	WORD $0x6ee3e7c9 // fcmgt v9, v30, v3
+	WORD $0x6e2058c6 // not v6, v6
+	WORD $0x4ea81cc6 // orr v6, v6, v8
+	WORD $0x6e2058e7 // not v7, v7
+	WORD $0x4ea71cc6 // orr v6, v6, v7
+	WORD $0x4ea91cc6 // orr v6, v6, v9
+	WORD $0x5ef1b8c6 // addp v6, v6
+	FMOVD F6, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e786 // fcmgt v6, v28, v0
+	WORD $0x6ee3e787 // fcmgt v7, v28, v3
+	WORD $0x6e7d1f66 // bsl v6, v27, v29
+	WORD $0x6e7d1f67 // bsl v7, v27, v29
+	WORD $0x4e66d408 // fadd v8, v0, v6
+	WORD $0x4e67d469 // fadd v9, v3, v7
+	WORD $0x4ee6d50a // fsub v10, v8, v6
+	WORD $0x4ee7d52b // fsub v11, v9, v7
+	WORD $0x4eead40a // fsub v10, v0, v10
+	WORD $0x4eebd46b // fsub v11, v3, v11
+	WORD $0x6f4e050c // ushr v12, v8, 50
+	WORD $0x6f4e052d // ushr v13, v9, 50
+	FMOVD F12, R8
+	FMOVD F13, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V12.D[1], R10
+	VMOV V13.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F12
+	FMOVQ 0(R9), F13
+	FMOVQ 0(R10), F14
+	FMOVQ 0(R11), F15
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x4ef0d508 // fsub v8, v8, v16
+	WORD $0x4ef1d529 // fsub v9, v9, v17
+	WORD $0x4e6ad508 // fadd v8, v8, v10
+	WORD $0x4e6bd529 // fadd v9, v9, v11
+	WORD $0x6e68dd0a // fmul v10, v8, v8
+	WORD $0x6e69dd2b // fmul v11, v9, v9
+	FMOVQ 128(R8), F14
+	FMOVQ 128(R9), F15
+	FMOVQ 128(R10), F16
+	FMOVQ 128(R11), F17
+	WORD $0x4ed039ce // zip1 v14, v14, v16
+	WORD $0x4ed139ef // zip1 v15, v15, v17
+	FMOVQ 112(R8), F16
+	FMOVQ 112(R9), F17
+	FMOVQ 112(R10), F18
+	FMOVQ 112(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd4 // fmla v20, v14, v10
+	WORD $0x4e6bcdf5 // fmla v21, v15, v11
+	FMOVQ 96(R8), F14
+	FMOVQ 96(R9), F15
+	FMOVQ 96(R10), F18
+	FMOVQ 96(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 80(R8), F16
+	FMOVQ 80(R9), F17
+	FMOVQ 80(R10), F18
+	FMOVQ 80(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e6aced4 // fmla v20, v22, v10
+	WORD $0x4e6bcef5 // fmla v21, v23, v11
+	FMOVQ 64(R8), F14
+	FMOVQ 64(R9), F15
+	FMOVQ 64(R10), F18
+	FMOVQ 64(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 48(R8), F16
+	FMOVQ 48(R9), F17
+	FMOVQ 48(R10), F18
+	FMOVQ 48(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e6aced4 // fmla v20, v22, v10
+	WORD $0x4e6bcef5 // fmla v21, v23, v11
+	FMOVQ 32(R8), F14
+	FMOVQ 32(R9), F15
+	FMOVQ 32(R10), F18
+	FMOVQ 32(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 16(R8), F16
+	FMOVQ 16(R9), F17
+	FMOVQ 16(R10), F18
+	FMOVQ 16(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e68ced0 // fmla v16, v22, v8
+	WORD $0x4e69cef1 // fmla v17, v23, v9
+	WORD $0x4e70cd14 // fmla v20, v8, v16
+	WORD $0x4e71cd35 // fmla v21, v9, v17
+	WORD $0x4e74d588 // fadd v8, v12, v20
+	WORD $0x4e75d5a9 // fadd v9, v13, v21
+	WORD $0x4eecd50a // fsub v10, v8, v12
+	WORD $0x4eedd52b // fsub v11, v9, v13
+	WORD $0x4eead68a // fsub v10, v20, v10
+	WORD $0x4eebd6ab // fsub v11, v21, v11
+	WORD $0x4ee6d76c // fsub v12, v27, v6
+	WORD $0x4ee7d76d // fsub v13, v27, v7
+	WORD $0x4eecd40c // fsub v12, v0, v12
+	WORD $0x4eedd46d // fsub v13, v3, v13
+	WORD $0x4ee6d746 // fsub v6, v26, v6
+	WORD $0x4ee7d747 // fsub v7, v26, v7
+	WORD $0x4ee6d40e // fsub v14, v0, v6
+	WORD $0x4ee7d46f // fsub v15, v3, v7
+	WORD $0x4e66d5c6 // fadd v6, v14, v6
+	WORD $0x4e67d5e7 // fadd v7, v15, v7
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x6e6edd90 // fmul v16, v12, v14
+	WORD $0x6e6fddb1 // fmul v17, v13, v15
+	WORD $0x6ee0fa12 // fneg v18, v16
+	WORD $0x6ee0fa33 // fneg v19, v17
+	WORD $0x4e6ecd92 // fmla v18, v12, v14
+	WORD $0x4e6fcdb3 // fmla v19, v13, v15
+	WORD $0x4e66cd92 // fmla v18, v12, v6
+	WORD $0x4e67cdb3 // fmla v19, v13, v7
+	WORD $0x6e68de06 // fmul v6, v16, v8
+	WORD $0x6e69de27 // fmul v7, v17, v9
+	WORD $0x6ee0f8cc // fneg v12, v6
+	WORD $0x6ee0f8ed // fneg v13, v7
+	WORD $0x4e68ce0c // fmla v12, v16, v8
+	WORD $0x4e69ce2d // fmla v13, v17, v9
+	WORD $0x4e6ace0c // fmla v12, v16, v10
+	WORD $0x4e6bce2d // fmla v13, v17, v11
+	WORD $0x4e68ce4c // fmla v12, v18, v8
+	WORD $0x4e69ce6d // fmla v13, v19, v9
+	WORD $0x6ee0e788 // fcmgt v8, v28, v0
+	WORD $0x6ee3e789 // fcmgt v9, v28, v3
+	WORD $0x4ee1d4ca // fsub v10, v6, v1
+	WORD $0x4ee4d4eb // fsub v11, v7, v4
+	WORD $0x4e61d54e // fadd v14, v10, v1
+	WORD $0x4e64d56f // fadd v15, v11, v4
+	WORD $0x4eeed4ce // fsub v14, v6, v14
+	WORD $0x4eefd4ef // fsub v15, v7, v15
+	WORD $0x4ee2d590 // fsub v16, v12, v2
+	WORD $0x4ee5d5b1 // fsub v17, v13, v5
+	WORD $0x4e70d5ce // fadd v14, v14, v16
+	WORD $0x4e71d5ef // fadd v15, v15, v17
+	WORD $0x6ea81d46 // bit v6, v10, v8
+	WORD $0x6ea91d67 // bit v7, v11, v9
+	WORD $0x6e6c1dc8 // bsl v8, v14, v12
+	WORD $0x6e6d1de9 // bsl v9, v15, v13
+	WORD $0x4e68d4c6 // fadd v6, v6, v8
+	WORD $0x4e69d4e7 // fadd v7, v7, v9
+	WORD $0x6e60ff68 // fdiv v8, v27, v0
+	WORD $0x6e63ff69 // fdiv v9, v27, v3
+	WORD $0x6e68dd0a // fmul v10, v8, v8
+	WORD $0x6e69dd2b // fmul v11, v9, v9
+	WORD $0x6e6add4c // fmul v12, v10, v10
+	WORD $0x6e6bdd6d // fmul v13, v11, v11
+	FMOVQ 1872(R7), F14 // -1.3924322169059011
+	WORD $0x4e6ccf2e // fmla v14, v25, v12
+	FMOVQ 1872(R7), F15 // -1.3924322169059011
+	WORD $0x4e6dcf2f // fmla v15, v25, v13
+	FMOVQ 1904(R7), F16 // 0.17964437236883057
+	WORD $0x4e6ccf10 // fmla v16, v24, v12
+	FMOVQ 1904(R7), F17 // 0.17964437236883057
+	WORD $0x4e6dcf11 // fmla v17, v24, v13
+	FMOVQ 1920(R7), F18 // -0.029550653594771242
+	WORD $0x4e6ccdd2 // fmla v18, v14, v12
+	FMOVQ 1920(R7), F14 // -0.029550653594771242
+	WORD $0x4e6dcdee // fmla v14, v15, v13
+	FMOVQ 1936(R7), F15 // 0.00641025641025641
+	WORD $0x4e6cce0f // fmla v15, v16, v12
+	FMOVQ 1936(R7), F16 // 0.00641025641025641
+	WORD $0x4e6dce30 // fmla v16, v17, v13
+	FMOVQ 1952(R7), F17 // -0.0019175269175269176
+	WORD $0x4e6cce51 // fmla v17, v18, v12
+	FMOVQ 1952(R7), F18 // -0.0019175269175269176
+	WORD $0x4e6dcdd2 // fmla v18, v14, v13
+	FMOVQ 1968(R7), F14 // 0.0008417508417508417
+	WORD $0x4e6ccdee // fmla v14, v15, v12
+	FMOVQ 1968(R7), F15 // 0.0008417508417508417
+	WORD $0x4e6dce0f // fmla v15, v16, v13
+	FMOVQ 1984(R7), F16 // -0.0005952380952380953
+	WORD $0x4e6cce30 // fmla v16, v17, v12
+	FMOVQ 1984(R7), F17 // -0.0005952380952380953
+	WORD $0x4e6dce51 // fmla v17, v18, v13
+	FMOVQ 2000(R7), F18 // 0.0007936507936507937
+	WORD $0x4e6ccdd2 // fmla v18, v14, v12
+	FMOVQ 2000(R7), F14 // 0.0007936507936507937
+	WORD $0x4e6dcdee // fmla v14, v15, v13
+	FMOVQ 2016(R7), F15 // -0.002777777777777778
+	WORD $0x4e6cce0f // fmla v15, v16, v12
+	FMOVQ 2016(R7), F16 // -0.002777777777777778
+	WORD $0x4e6dce30 // fmla v16, v17, v13
+	FMOVQ 2032(R7), F17 // 0.08333333333333333
+	WORD $0x4e6cce51 // fmla v17, v18, v12
+	FMOVQ 2032(R7), F12 // 0.08333333333333333
+	WORD $0x4e6dcdcc // fmla v12, v14, v13
+	WORD $0x4e6acdf1 // fmla v17, v15, v10
+	WORD $0x4e6bce0c // fmla v12, v16, v11
+	WORD $0x4efbd42a // fsub v10, v1, v27
+	WORD $0x4efbd48b // fsub v11, v4, v27
+	WORD $0x4eead421 // fsub v1, v1, v10
+	WORD $0x4eebd484 // fsub v4, v4, v11
+	WORD $0x4efbd421 // fsub v1, v1, v27
+	WORD $0x4efbd484 // fsub v4, v4, v27
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4e65d482 // fadd v2, v4, v5
+	WORD $0x4efcd404 // fsub v4, v0, v28
+	WORD $0x4efcd465 // fsub v5, v3, v28
+	WORD $0x4ee4d40d // fsub v13, v0, v4
+	WORD $0x4ee5d46e // fsub v14, v3, v5
+	WORD $0x4efcd5ad // fsub v13, v13, v28
+	WORD $0x4efcd5ce // fsub v14, v14, v28
+	WORD $0x6e64dd4f // fmul v15, v10, v4
+	WORD $0x6e65dd70 // fmul v16, v11, v5
+	WORD $0x6ee0f9f2 // fneg v18, v15
+	WORD $0x6ee0fa13 // fneg v19, v16
+	WORD $0x4e64cd52 // fmla v18, v10, v4
+	WORD $0x4e65cd73 // fmla v19, v11, v5
+	WORD $0x4e64cc32 // fmla v18, v1, v4
+	WORD $0x4e65cc53 // fmla v19, v2, v5
+	WORD $0x4e6dcd52 // fmla v18, v10, v13
+	WORD $0x4e6ecd73 // fmla v19, v11, v14
+	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
+	WORD $0x4e61d642 // fadd v2, v18, v1
+	WORD $0x4e61d661 // fadd v1, v19, v1
+	WORD $0x4e71cd02 // fmla v2, v8, v17
+	WORD $0x4e6ccd21 // fmla v1, v9, v12
+	FMOVQ 2064(R7), F4 // 0.4189385332046728
+	WORD $0x4e64d5e5 // fadd v5, v15, v4
+	WORD $0x4e64d608 // fadd v8, v16, v4
+	WORD $0x4eefd4a9 // fsub v9, v5, v15
+	WORD $0x4ef0d50a // fsub v10, v8, v16
+	WORD $0x4ee9d489 // fsub v9, v4, v9
+	WORD $0x4eead484 // fsub v4, v4, v10
+	WORD $0x4e62d522 // fadd v2, v9, v2
+	WORD $0x4e61d481 // fadd v1, v4, v1
+	WORD $0x4e62d4a2 // fadd v2, v5, v2
+	WORD $0x4e61d501 // fadd v1, v8, v1
+	FMOVQ 448(R7), F4 // 8
+	WORD $0x6e64e400 // fcmge v0, v0, v4
+	WORD $0x6e64e463 // fcmge v3, v3, v4
+	WORD $0x6e661c40 // bsl v0, v2, v6
+	WORD $0x6e671c23 // bsl v3, v1, v7
+	FSTPQ (F0, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e60e7e3 // fcmge v3, v31, v0
+	WORD $0x6ee0e7c4 // fcmgt v4, v30, v0
+	WORD $0x6e205863 // not v3, v3
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x5ef1b863 // addp v3, v3
+	FMOVD F3, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e783 // fcmgt v3, v28, v0
+	WORD $0x6e7d1f63 // bsl v3, v27, v29
+	WORD $0x4e63d404 // fadd v4, v0, v3
+	WORD $0x4ee3d485 // fsub v5, v4, v3
+	WORD $0x4ee5d405 // fsub v5, v0, v5
+	WORD $0x6f4e0486 // ushr v6, v4, 50
+	FMOVD F6, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V6.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F6
+	FMOVQ 0(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ee8d484 // fsub v4, v4, v8
+	WORD $0x4e65d484 // fadd v4, v4, v5
+	WORD $0x6e64dc85 // fmul v5, v4, v4
+	FMOVQ 128(R8), F7
+	FMOVQ 128(R9), F8
+	WORD $0x4ec838e7 // zip1 v7, v7, v8
+	FMOVQ 112(R8), F8
+	FMOVQ 112(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65ccea // fmla v10, v7, v5
+	FMOVQ 96(R8), F7
+	FMOVQ 96(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 80(R8), F8
+	FMOVQ 80(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e65cd6a // fmla v10, v11, v5
+	FMOVQ 64(R8), F7
+	FMOVQ 64(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 48(R8), F8
+	FMOVQ 48(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e65cd6a // fmla v10, v11, v5
+	FMOVQ 32(R8), F7
+	FMOVQ 32(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 16(R8), F8
+	FMOVQ 16(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e64cd68 // fmla v8, v11, v4
+	WORD $0x4e68cc8a // fmla v10, v4, v8
+	WORD $0x4e6ad4c4 // fadd v4, v6, v10
+	WORD $0x4ee6d485 // fsub v5, v4, v6
+	WORD $0x4ee5d545 // fsub v5, v10, v5
+	WORD $0x4ee3d766 // fsub v6, v27, v3
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee3d743 // fsub v3, v26, v3
+	WORD $0x4ee3d407 // fsub v7, v0, v3
+	WORD $0x4e63d4e3 // fadd v3, v7, v3
+	WORD $0x4ee3d403 // fsub v3, v0, v3
+	WORD $0x6e67dcc8 // fmul v8, v6, v7
+	WORD $0x6ee0f909 // fneg v9, v8
+	WORD $0x4e67ccc9 // fmla v9, v6, v7
+	WORD $0x4e63ccc9 // fmla v9, v6, v3
+	WORD $0x6e64dd03 // fmul v3, v8, v4
+	WORD $0x6ee0f866 // fneg v6, v3
+	WORD $0x4e64cd06 // fmla v6, v8, v4
+	WORD $0x4e65cd06 // fmla v6, v8, v5
+	WORD $0x4e64cd26 // fmla v6, v9, v4
+	WORD $0x6ee0e784 // fcmgt v4, v28, v0
+	WORD $0x4ee1d465 // fsub v5, v3, v1
+	WORD $0x4e61d4a7 // fadd v7, v5, v1
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x4ee2d4c8 // fsub v8, v6, v2
+	WORD $0x4e68d4e7 // fadd v7, v7, v8
+	WORD $0x6ea41ca3 // bit v3, v5, v4
+	WORD $0x6e661ce4 // bsl v4, v7, v6
+	WORD $0x4e64d463 // fadd v3, v3, v4
+	WORD $0x6e60ff64 // fdiv v4, v27, v0
+	WORD $0x6e64dc85 // fmul v5, v4, v4
+	WORD $0x6e65dca6 // fmul v6, v5, v5
+	FMOVQ 1872(R7), F7 // -1.3924322169059011
+	WORD $0x4e66cf27 // fmla v7, v25, v6
+	FMOVQ 1904(R7), F8 // 0.17964437236883057
+	WORD $0x4e66cf08 // fmla v8, v24, v6
+	FMOVQ 1920(R7), F9 // -0.029550653594771242
+	WORD $0x4e66cce9 // fmla v9, v7, v6
+	FMOVQ 1936(R7), F7 // 0.00641025641025641
+	WORD $0x4e66cd07 // fmla v7, v8, v6
+	FMOVQ 1952(R7), F8 // -0.0019175269175269176
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 1968(R7), F9 // 0.0008417508417508417
+	WORD $0x4e66cce9 // fmla v9, v7, v6
+	FMOVQ 1984(R7), F7 // -0.0005952380952380953
+	WORD $0x4e66cd07 // fmla v7, v8, v6
+	FMOVQ 2000(R7), F8 // 0.0007936507936507937
+	WORD $0x4e66cd28 // fmla v8, v9, v6
+	FMOVQ 2016(R7), F9 // -0.002777777777777778
+	WORD $0x4e66cce9 // fmla v9, v7, v6
+	FMOVQ 2032(R7), F7 // 0.08333333333333333
+	WORD $0x4e66cd07 // fmla v7, v8, v6
+	WORD $0x4e65cd27 // fmla v7, v9, v5
+	WORD $0x4efbd425 // fsub v5, v1, v27
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4efbd421 // fsub v1, v1, v27
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4efcd402 // fsub v2, v0, v28
+	WORD $0x4ee2d406 // fsub v6, v0, v2
+	WORD $0x4efcd4c6 // fsub v6, v6, v28
+	WORD $0x6e62dca8 // fmul v8, v5, v2
+	WORD $0x6ee0f909 // fneg v9, v8
+	WORD $0x4e62cca9 // fmla v9, v5, v2
+	WORD $0x4e62cc29 // fmla v9, v1, v2
+	WORD $0x4e66cca9 // fmla v9, v5, v6
+	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
+	WORD $0x4e61d521 // fadd v1, v9, v1
+	WORD $0x4e67cc81 // fmla v1, v4, v7
+	FMOVQ 2064(R7), F2 // 0.4189385332046728
+	WORD $0x4e62d504 // fadd v4, v8, v2
+	WORD $0x4ee8d485 // fsub v5, v4, v8
+	WORD $0x4ee5d442 // fsub v2, v2, v5
+	WORD $0x4e61d441 // fadd v1, v2, v1
+	WORD $0x4e61d481 // fadd v1, v4, v1
+	FMOVQ 448(R7), F2 // 8
+	WORD $0x6e62e400 // fcmge v0, v0, v2
+	WORD $0x6e631c20 // bsl v0, v1, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+stop:
+	MOVD dst_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+96(FP)
+	RET
+short:
+	B ·short(SB)
+
+// func digammaByNEON(dst, x, log, rest []float64) (done int)
+TEXT ·digammaByNEON(SB), NOSPLIT, $0-104
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD rest_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD rest_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	MOVD $digammaQuarters<>+0(SB), R26
+	FMOVQ 1808(R7), F31 // 0x7e70000000000000
+	FMOVQ 1824(R7), F30 // 0x170000000000000
+	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 336(R7), F28 // 0.5
+	FMOVQ 2080(R7), F27 // -1.4616321449683622
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	WORD $0x6e60e7e6 // fcmge v6, v31, v0
+	WORD $0x6e63e7e7 // fcmge v7, v31, v3
+	WORD $0x6ee0e7c8 // fcmgt v8, v30, v0
+	WORD $0x6ee3e7c9 // fcmgt v9, v30, v3
+	WORD $0x6e2058c6 // not v6, v6
+	WORD $0x4ea81cc6 // orr v6, v6, v8
+	WORD $0x6e2058e7 // not v7, v7
+	WORD $0x4ea71cc6 // orr v6, v6, v7
+	WORD $0x4ea91cc6 // orr v6, v6, v9
+	WORD $0x5ef1b8c6 // addp v6, v6
+	FMOVD F6, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e786 // fcmgt v6, v28, v0
+	WORD $0x6ee3e787 // fcmgt v7, v28, v3
+	FMOVQ 320(R7), F8 // 1
+	WORD $0x6e7d1d06 // bsl v6, v8, v29
+	WORD $0x6e7d1d07 // bsl v7, v8, v29
+	WORD $0x4e66d409 // fadd v9, v0, v6
+	WORD $0x4e67d46a // fadd v10, v3, v7
+	WORD $0x4ee6d526 // fsub v6, v9, v6
+	WORD $0x4ee7d547 // fsub v7, v10, v7
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x6f4e052b // ushr v11, v9, 50
+	WORD $0x6f4e054c // ushr v12, v10, 50
+	FMOVD F11, R8
+	FMOVD F12, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V11.D[1], R10
+	VMOV V12.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F11
+	FMOVQ 0(R9), F12
+	FMOVQ 0(R10), F13
+	FMOVQ 0(R11), F14
+	WORD $0x4ecd396f // zip1 v15, v11, v13
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecd796b // zip2 v11, v11, v13
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4eefd52d // fsub v13, v9, v15
+	WORD $0x4ef0d54e // fsub v14, v10, v16
+	WORD $0x4e66d5ad // fadd v13, v13, v6
+	WORD $0x4e67d5ce // fadd v14, v14, v7
+	WORD $0x6e6dddaf // fmul v15, v13, v13
+	WORD $0x6e6eddd0 // fmul v16, v14, v14
+	FMOVQ 128(R8), F17
+	FMOVQ 128(R9), F18
+	FMOVQ 128(R10), F19
+	FMOVQ 128(R11), F20
+	WORD $0x4ed33a31 // zip1 v17, v17, v19
+	WORD $0x4ed43a52 // zip1 v18, v18, v20
+	FMOVQ 112(R8), F19
+	FMOVQ 112(R9), F20
+	FMOVQ 112(R10), F21
+	FMOVQ 112(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce37 // fmla v23, v17, v15
+	WORD $0x4e70ce58 // fmla v24, v18, v16
+	FMOVQ 96(R8), F17
+	FMOVQ 96(R9), F18
+	FMOVQ 96(R10), F21
+	FMOVQ 96(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 80(R8), F19
+	FMOVQ 80(R9), F20
+	FMOVQ 80(R10), F21
+	FMOVQ 80(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6fcf37 // fmla v23, v25, v15
+	WORD $0x4e70cf58 // fmla v24, v26, v16
+	FMOVQ 64(R8), F17
+	FMOVQ 64(R9), F18
+	FMOVQ 64(R10), F21
+	FMOVQ 64(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 48(R8), F19
+	FMOVQ 48(R9), F20
+	FMOVQ 48(R10), F21
+	FMOVQ 48(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6fcf37 // fmla v23, v25, v15
+	WORD $0x4e70cf58 // fmla v24, v26, v16
+	FMOVQ 32(R8), F17
+	FMOVQ 32(R9), F18
+	FMOVQ 32(R10), F21
+	FMOVQ 32(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 16(R8), F19
+	FMOVQ 16(R9), F20
+	FMOVQ 16(R10), F21
+	FMOVQ 16(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6dcf33 // fmla v19, v25, v13
+	WORD $0x4e6ecf54 // fmla v20, v26, v14
+	WORD $0x4e73cdb7 // fmla v23, v13, v19
+	WORD $0x4e74cdd8 // fmla v24, v14, v20
+	WORD $0x4e77d56d // fadd v13, v11, v23
+	WORD $0x4e78d58e // fadd v14, v12, v24
+	WORD $0x4eebd5ab // fsub v11, v13, v11
+	WORD $0x4eecd5cc // fsub v12, v14, v12
+	WORD $0x4eebd6eb // fsub v11, v23, v11
+	WORD $0x4eecd70c // fsub v12, v24, v12
+	WORD $0x6e60fd0f // fdiv v15, v8, v0
+	WORD $0x6e63fd10 // fdiv v16, v8, v3
+	WORD $0x4e7bd531 // fadd v17, v9, v27
+	WORD $0x4e7bd552 // fadd v18, v10, v27
+	WORD $0x4ee9d633 // fsub v19, v17, v9
+	WORD $0x4eead654 // fsub v20, v18, v10
+	WORD $0x4ef3d635 // fsub v21, v17, v19
+	WORD $0x4ef4d656 // fsub v22, v18, v20
+	WORD $0x4ef5d529 // fsub v9, v9, v21
+	WORD $0x4ef6d54a // fsub v10, v10, v22
+	WORD $0x4ef3d773 // fsub v19, v27, v19
+	WORD $0x4ef4d774 // fsub v20, v27, v20
+	WORD $0x4e73d529 // fadd v9, v9, v19
+	WORD $0x4e74d54a // fadd v10, v10, v20
+	FMOVQ 2096(R7), F19 // 9.549995429965697e-17
+	WORD $0x4ef3d529 // fsub v9, v9, v19
+	WORD $0x4ef3d54a // fsub v10, v10, v19
+	WORD $0x4e66d526 // fadd v6, v9, v6
+	WORD $0x4e67d547 // fadd v7, v10, v7
+	WORD $0x6e6dde29 // fmul v9, v17, v13
+	WORD $0x6e6ede4a // fmul v10, v18, v14
+	WORD $0x6ee0f933 // fneg v19, v9
+	WORD $0x6ee0f954 // fneg v20, v10
+	WORD $0x4e6dce33 // fmla v19, v17, v13
+	WORD $0x4e6ece54 // fmla v20, v18, v14
+	WORD $0x4e6bce33 // fmla v19, v17, v11
+	WORD $0x4e6cce54 // fmla v20, v18, v12
+	WORD $0x4e6dccd3 // fmla v19, v6, v13
+	WORD $0x4e6eccf4 // fmla v20, v7, v14
+	FMOVQ 320(R7), F6 // 1
+	WORD $0x4ee0cde6 // fmls v6, v15, v0
+	WORD $0x4ee3ce08 // fmls v8, v16, v3
+	WORD $0x6e6fdcc6 // fmul v6, v6, v15
+	WORD $0x6e70dd07 // fmul v7, v8, v16
+	WORD $0x6ee0e788 // fcmgt v8, v28, v0
+	WORD $0x6ee3e78b // fcmgt v11, v28, v3
+	WORD $0x4eefd52c // fsub v12, v9, v15
+	WORD $0x4ef0d54d // fsub v13, v10, v16
+	WORD $0x4e6fd58e // fadd v14, v12, v15
+	WORD $0x4e70d5b1 // fadd v17, v13, v16
+	WORD $0x4eeed52e // fsub v14, v9, v14
+	WORD $0x4ef1d551 // fsub v17, v10, v17
+	WORD $0x4ee6d666 // fsub v6, v19, v6
+	WORD $0x4ee7d687 // fsub v7, v20, v7
+	WORD $0x4e66d5c6 // fadd v6, v14, v6
+	WORD $0x4e67d627 // fadd v7, v17, v7
+	WORD $0x6ea81d89 // bit v9, v12, v8
+	WORD $0x6eab1daa // bit v10, v13, v11
+	WORD $0x6e731cc8 // bsl v8, v6, v19
+	WORD $0x6e741ceb // bsl v11, v7, v20
+	WORD $0x4e68d526 // fadd v6, v9, v8
+	WORD $0x4e6bd547 // fadd v7, v10, v11
+	WORD $0x6e6fdde8 // fmul v8, v15, v15
+	WORD $0x6e70de09 // fmul v9, v16, v16
+	WORD $0x6e68dd0a // fmul v10, v8, v8
+	WORD $0x6e69dd2b // fmul v11, v9, v9
+	FMOVQ 2112(R7), F12 // -3607.5105463980462
+	FMOVQ 2128(R7), F13 // -26.456212121212122
+	WORD $0x4e6acd8d // fmla v13, v12, v10
+	FMOVQ 2128(R7), F14 // -26.456212121212122
+	WORD $0x4e6bcd8e // fmla v14, v12, v11
+	FMOVQ 2144(R7), F12 // 281.46014492753625
+	FMOVQ 2160(R7), F17 // 3.0539543302701198
+	WORD $0x4e6acd91 // fmla v17, v12, v10
+	FMOVQ 2160(R7), F18 // 3.0539543302701198
+	WORD $0x4e6bcd92 // fmla v18, v12, v11
+	FMOVQ 2176(R7), F12 // -0.4432598039215686
+	WORD $0x4e6acdac // fmla v12, v13, v10
+	FMOVQ 2176(R7), F13 // -0.4432598039215686
+	WORD $0x4e6bcdcd // fmla v13, v14, v11
+	FMOVQ 2032(R7), F14 // 0.08333333333333333
+	WORD $0x4e6ace2e // fmla v14, v17, v10
+	FMOVQ 2032(R7), F17 // 0.08333333333333333
+	WORD $0x4e6bce51 // fmla v17, v18, v11
+	FMOVQ 2192(R7), F18 // -0.021092796092796094
+	WORD $0x4e6acd92 // fmla v18, v12, v10
+	FMOVQ 2192(R7), F12 // -0.021092796092796094
+	WORD $0x4e6bcdac // fmla v12, v13, v11
+	FMOVQ 2208(R7), F13 // 0.007575757575757576
+	WORD $0x4e6acdcd // fmla v13, v14, v10
+	FMOVQ 2208(R7), F14 // 0.007575757575757576
+	WORD $0x4e6bce2e // fmla v14, v17, v11
+	FMOVQ 2224(R7), F17 // -0.004166666666666667
+	WORD $0x4e6ace51 // fmla v17, v18, v10
+	FMOVQ 2224(R7), F18 // -0.004166666666666667
+	WORD $0x4e6bcd92 // fmla v18, v12, v11
+	FMOVQ 2240(R7), F12 // 0.003968253968253968
+	WORD $0x4e6acdac // fmla v12, v13, v10
+	FMOVQ 2240(R7), F13 // 0.003968253968253968
+	WORD $0x4e6bcdcd // fmla v13, v14, v11
+	FMOVQ 2256(R7), F14 // -0.008333333333333333
+	WORD $0x4e6ace2e // fmla v14, v17, v10
+	FMOVQ 2256(R7), F17 // -0.008333333333333333
+	WORD $0x4e6bce51 // fmla v17, v18, v11
+	FMOVQ 2032(R7), F18 // 0.08333333333333333
+	WORD $0x4e6acd92 // fmla v18, v12, v10
+	FMOVQ 2032(R7), F10 // 0.08333333333333333
+	WORD $0x4e6bcdaa // fmla v10, v13, v11
+	WORD $0x4e68cdd2 // fmla v18, v14, v8
+	WORD $0x4e69ce2a // fmla v10, v17, v9
+	FMOVQ 208(R7), F11 // -0.5
+	WORD $0x6e6bddec // fmul v12, v15, v11
+	WORD $0x6e6bde0b // fmul v11, v16, v11
+	WORD $0x4e6cd42d // fadd v13, v1, v12
+	WORD $0x4e6bd48e // fadd v14, v4, v11
+	WORD $0x4ee1d5a1 // fsub v1, v13, v1
+	WORD $0x4ee4d5c4 // fsub v4, v14, v4
+	WORD $0x4ee1d581 // fsub v1, v12, v1
+	WORD $0x4ee4d564 // fsub v4, v11, v4
+	WORD $0x4ef2cd02 // fmls v2, v8, v18
+	WORD $0x4eeacd25 // fmls v5, v9, v10
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4e65d482 // fadd v2, v4, v5
+	WORD $0x4e61d5a1 // fadd v1, v13, v1
+	WORD $0x4e62d5c2 // fadd v2, v14, v2
+	FMOVQ 448(R7), F4 // 8
+	WORD $0x6e64e400 // fcmge v0, v0, v4
+	WORD $0x6e64e463 // fcmge v3, v3, v4
+	WORD $0x6e661c20 // bsl v0, v1, v6
+	WORD $0x6e671c43 // bsl v3, v2, v7
+	FSTPQ (F0, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e60e7e3 // fcmge v3, v31, v0
+	WORD $0x6ee0e7c4 // fcmgt v4, v30, v0
+	WORD $0x6e205863 // not v3, v3
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x5ef1b863 // addp v3, v3
+	FMOVD F3, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e783 // fcmgt v3, v28, v0
+	FMOVQ 320(R7), F4 // 1
+	WORD $0x6e7d1c83 // bsl v3, v4, v29
+	WORD $0x4e63d405 // fadd v5, v0, v3
+	WORD $0x4ee3d4a3 // fsub v3, v5, v3
+	WORD $0x4ee3d403 // fsub v3, v0, v3
+	WORD $0x6f4e04a6 // ushr v6, v5, 50
+	FMOVD F6, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V6.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F6
+	FMOVQ 0(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ee8d4a7 // fsub v7, v5, v8
+	WORD $0x4e63d4e7 // fadd v7, v7, v3
+	WORD $0x6e67dce8 // fmul v8, v7, v7
+	FMOVQ 128(R8), F9
+	FMOVQ 128(R9), F10
+	WORD $0x4eca3929 // zip1 v9, v9, v10
+	FMOVQ 112(R8), F10
+	FMOVQ 112(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2c // fmla v12, v9, v8
+	FMOVQ 96(R8), F9
+	FMOVQ 96(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 80(R8), F10
+	FMOVQ 80(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e68cdac // fmla v12, v13, v8
+	FMOVQ 64(R8), F9
+	FMOVQ 64(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 48(R8), F10
+	FMOVQ 48(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e68cdac // fmla v12, v13, v8
+	FMOVQ 32(R8), F9
+	FMOVQ 32(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 16(R8), F10
+	FMOVQ 16(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e67cdaa // fmla v10, v13, v7
+	WORD $0x4e6accec // fmla v12, v7, v10
+	WORD $0x4e6cd4c7 // fadd v7, v6, v12
+	WORD $0x4ee6d4e6 // fsub v6, v7, v6
+	WORD $0x4ee6d586 // fsub v6, v12, v6
+	WORD $0x6e60fc88 // fdiv v8, v4, v0
+	WORD $0x4e7bd4a9 // fadd v9, v5, v27
+	WORD $0x4ee5d52a // fsub v10, v9, v5
+	WORD $0x4eead52b // fsub v11, v9, v10
+	WORD $0x4eebd4a5 // fsub v5, v5, v11
+	WORD $0x4eead76a // fsub v10, v27, v10
+	WORD $0x4e6ad4a5 // fadd v5, v5, v10
+	FMOVQ 2096(R7), F10 // 9.549995429965697e-17
+	WORD $0x4eead4a5 // fsub v5, v5, v10
+	WORD $0x4e63d4a3 // fadd v3, v5, v3
+	WORD $0x6e67dd25 // fmul v5, v9, v7
+	WORD $0x6ee0f8aa // fneg v10, v5
+	WORD $0x4e67cd2a // fmla v10, v9, v7
+	WORD $0x4e66cd2a // fmla v10, v9, v6
+	WORD $0x4e67cc6a // fmla v10, v3, v7
+	WORD $0x4ee0cd04 // fmls v4, v8, v0
+	WORD $0x6e68dc83 // fmul v3, v4, v8
+	WORD $0x6ee0e784 // fcmgt v4, v28, v0
+	WORD $0x4ee8d4a6 // fsub v6, v5, v8
+	WORD $0x4e68d4c7 // fadd v7, v6, v8
+	WORD $0x4ee7d4a7 // fsub v7, v5, v7
+	WORD $0x4ee3d543 // fsub v3, v10, v3
+	WORD $0x4e63d4e3 // fadd v3, v7, v3
+	WORD $0x6ea41cc5 // bit v5, v6, v4
+	WORD $0x6e6a1c64 // bsl v4, v3, v10
+	WORD $0x4e64d4a3 // fadd v3, v5, v4
+	WORD $0x6e68dd04 // fmul v4, v8, v8
+	WORD $0x6e64dc85 // fmul v5, v4, v4
+	FMOVQ 2112(R7), F6 // -3607.5105463980462
+	FMOVQ 2128(R7), F7 // -26.456212121212122
+	WORD $0x4e65ccc7 // fmla v7, v6, v5
+	FMOVQ 2144(R7), F6 // 281.46014492753625
+	FMOVQ 2160(R7), F9 // 3.0539543302701198
+	WORD $0x4e65ccc9 // fmla v9, v6, v5
+	FMOVQ 2176(R7), F6 // -0.4432598039215686
+	WORD $0x4e65cce6 // fmla v6, v7, v5
+	FMOVQ 2032(R7), F7 // 0.08333333333333333
+	WORD $0x4e65cd27 // fmla v7, v9, v5
+	FMOVQ 2192(R7), F9 // -0.021092796092796094
+	WORD $0x4e65ccc9 // fmla v9, v6, v5
+	FMOVQ 2208(R7), F6 // 0.007575757575757576
+	WORD $0x4e65cce6 // fmla v6, v7, v5
+	FMOVQ 2224(R7), F7 // -0.004166666666666667
+	WORD $0x4e65cd27 // fmla v7, v9, v5
+	FMOVQ 2240(R7), F9 // 0.003968253968253968
+	WORD $0x4e65ccc9 // fmla v9, v6, v5
+	FMOVQ 2256(R7), F6 // -0.008333333333333333
+	WORD $0x4e65cce6 // fmla v6, v7, v5
+	FMOVQ 2032(R7), F7 // 0.08333333333333333
+	WORD $0x4e65cd27 // fmla v7, v9, v5
+	WORD $0x4e64ccc7 // fmla v7, v6, v4
+	FMOVQ 208(R7), F5 // -0.5
+	WORD $0x6e65dd05 // fmul v5, v8, v5
+	WORD $0x4e65d426 // fadd v6, v1, v5
+	WORD $0x4ee1d4c1 // fsub v1, v6, v1
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4ee7cc82 // fmls v2, v4, v7
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4e61d4c1 // fadd v1, v6, v1
+	FMOVQ 448(R7), F2 // 8
+	WORD $0x6e62e400 // fcmge v0, v0, v2
+	WORD $0x6e631c20 // bsl v0, v1, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+stop:
+	MOVD dst_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+96(FP)
+	RET
+short:
+	B ·short(SB)
+
 // func erfcNEON(dst, x []float64)
 TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -4239,13 +5231,13 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 1808(R7), F31 // 28
-	FMOVQ 1824(R7), F30 // -23.083120654223414
+	FMOVQ 2272(R7), F31 // 28
+	FMOVQ 2288(R7), F30 // -23.083120654223414
 	FMOVQ 32(R7), F29 // 6.755399441055744e+15
-	FMOVQ 1840(R7), F28 // 0.043321698783984175
-	FMOVQ 1856(R7), F27 // 1.012406886666035e-12
-	FMOVQ 1872(R7), F26 // 0.00019841464175558392
-	FMOVQ 1904(R7), F25 // 0.0013889063789935463
+	FMOVQ 2304(R7), F28 // 0.043321698783984175
+	FMOVQ 2320(R7), F27 // 1.012406886666035e-12
+	FMOVQ 2336(R7), F26 // 0.00019841464175558392
+	FMOVQ 2368(R7), F25 // 0.0013889063789935463
 	FMOVQ 416(R7), F24 // 0x0
 	CMP $4, R6
 	BLT single
@@ -4419,21 +5411,21 @@ wide:
 	WORD $0x4ee7d527 // fsub v7, v9, v7
 	WORD $0x6e6cdd88 // fmul v8, v12, v12
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
-	FMOVQ 1888(R7), F14 // 0.008333333332990724
+	FMOVQ 2352(R7), F14 // 0.008333333332990724
 	WORD $0x4e68cf4e // fmla v14, v26, v8
-	FMOVQ 1888(R7), F15 // 0.008333333332990724
+	FMOVQ 2352(R7), F15 // 0.008333333332990724
 	WORD $0x4e69cf4f // fmla v15, v26, v9
-	FMOVQ 1920(R7), F16 // 0.04166666666358317
+	FMOVQ 2384(R7), F16 // 0.04166666666358317
 	WORD $0x4e68cf30 // fmla v16, v25, v8
-	FMOVQ 1920(R7), F17 // 0.04166666666358317
+	FMOVQ 2384(R7), F17 // 0.04166666666358317
 	WORD $0x4e69cf31 // fmla v17, v25, v9
-	FMOVQ 1936(R7), F18 // 0.16666666666666669
+	FMOVQ 2400(R7), F18 // 0.16666666666666669
 	WORD $0x4e68cdd2 // fmla v18, v14, v8
-	FMOVQ 1936(R7), F14 // 0.16666666666666669
+	FMOVQ 2400(R7), F14 // 0.16666666666666669
 	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 1952(R7), F15 // 0.5000000000000001
+	FMOVQ 2416(R7), F15 // 0.5000000000000001
 	WORD $0x4e68ce0f // fmla v15, v16, v8
-	FMOVQ 1952(R7), F16 // 0.5000000000000001
+	FMOVQ 2416(R7), F16 // 0.5000000000000001
 	WORD $0x4e69ce30 // fmla v16, v17, v9
 	WORD $0x4e6cce4f // fmla v15, v18, v12
 	WORD $0x4e6dcdd0 // fmla v16, v14, v13
@@ -4475,14 +5467,14 @@ wide:
 	WORD $0x6ee1e705 // fcmgt v5, v24, v1
 	WORD $0x4e68d4c6 // fadd v6, v6, v8
 	WORD $0x4e69d4e7 // fadd v7, v7, v9
-	FMOVQ 1968(R7), F8 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F8 // 0xfffffffffffffff0
 	WORD $0x4e281c42 // and v2, v2, v8
 	WORD $0x4e281c63 // and v3, v3, v8
 	WORD $0x4f705442 // shl v2, v2, 48
 	WORD $0x4f705463 // shl v3, v3, 48
 	WORD $0x4f7f0448 // sshr v8, v2, 1
 	WORD $0x4f7f0469 // sshr v9, v3, 1
-	FMOVQ 1984(R7), F10 // 0xfff0000000000000
+	FMOVQ 2448(R7), F10 // 0xfff0000000000000
 	WORD $0x4e2a1d08 // and v8, v8, v10
 	WORD $0x4e2a1d29 // and v9, v9, v10
 	WORD $0x6ee88442 // sub v2, v2, v8
@@ -4496,49 +5488,49 @@ wide:
 	WORD $0x4eea8463 // add v3, v3, v10
 	WORD $0x6e62dcc2 // fmul v2, v6, v2
 	WORD $0x6e63dce3 // fmul v3, v7, v3
-	FMOVQ 2000(R7), F6 // 2
+	FMOVQ 1840(R7), F6 // 2
 	WORD $0x4ee2d4c7 // fsub v7, v6, v2
 	WORD $0x4ee3d4c6 // fsub v6, v6, v3
 	WORD $0x6e621ce4 // bsl v4, v7, v2
 	WORD $0x6e631cc5 // bsl v5, v6, v3
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 2016(R7), F6 // -1.462091340945175e-07
-	FMOVQ 2032(R7), F7 // 1.637123442577e-06
+	FMOVQ 2464(R7), F6 // -1.462091340945175e-07
+	FMOVQ 2480(R7), F7 // 1.637123442577e-06
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 2032(R7), F8 // 1.637123442577e-06
+	FMOVQ 2480(R7), F8 // 1.637123442577e-06
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2048(R7), F6 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F6 // -1.4923003368152099e-05
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2048(R7), F7 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F7 // -1.4923003368152099e-05
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2064(R7), F8 // 0.00012055286202005714
+	FMOVQ 2512(R7), F8 // 0.00012055286202005714
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2064(R7), F6 // 0.00012055286202005714
+	FMOVQ 2512(R7), F6 // 0.00012055286202005714
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 2080(R7), F7 // -0.0008548326510724796
+	FMOVQ 2528(R7), F7 // -0.0008548326510724796
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 2080(R7), F8 // -0.0008548326510724796
+	FMOVQ 2528(R7), F8 // -0.0008548326510724796
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2096(R7), F6 // 0.0052239776220169365
+	FMOVQ 2544(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2096(R7), F7 // 0.0052239776220169365
+	FMOVQ 2544(R7), F7 // 0.0052239776220169365
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2112(R7), F8 // -0.02686617064499972
+	FMOVQ 2560(R7), F8 // -0.02686617064499972
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2112(R7), F6 // -0.02686617064499972
+	FMOVQ 2560(R7), F6 // -0.02686617064499972
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 2128(R7), F7 // 0.1128379167095487
+	FMOVQ 2576(R7), F7 // 0.1128379167095487
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 2128(R7), F8 // 0.1128379167095487
+	FMOVQ 2576(R7), F8 // 0.1128379167095487
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2144(R7), F6 // -0.3761263890318375
+	FMOVQ 2592(R7), F6 // -0.3761263890318375
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2144(R7), F7 // -0.3761263890318375
+	FMOVQ 2592(R7), F7 // -0.3761263890318375
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2160(R7), F8 // 0.1283791670955126
+	FMOVQ 2608(R7), F8 // 0.1283791670955126
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2160(R7), F2 // 0.1283791670955126
+	FMOVQ 2608(R7), F2 // 0.1283791670955126
 	WORD $0x4e63cce2 // fmla v2, v7, v3
 	WORD $0x6e60dd03 // fmul v3, v8, v0
 	WORD $0x6e61dc42 // fmul v2, v2, v1
@@ -4658,13 +5650,13 @@ compute:
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4ee3d483 // fsub v3, v4, v3
 	WORD $0x6e66dcc4 // fmul v4, v6, v6
-	FMOVQ 1888(R7), F7 // 0.008333333332990724
+	FMOVQ 2352(R7), F7 // 0.008333333332990724
 	WORD $0x4e64cf47 // fmla v7, v26, v4
-	FMOVQ 1920(R7), F8 // 0.04166666666358317
+	FMOVQ 2384(R7), F8 // 0.04166666666358317
 	WORD $0x4e64cf28 // fmla v8, v25, v4
-	FMOVQ 1936(R7), F9 // 0.16666666666666669
+	FMOVQ 2400(R7), F9 // 0.16666666666666669
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 1952(R7), F7 // 0.5000000000000001
+	FMOVQ 2416(R7), F7 // 0.5000000000000001
 	WORD $0x4e64cd07 // fmla v7, v8, v4
 	WORD $0x4e66cd27 // fmla v7, v9, v6
 	FMOVD F1, R8
@@ -4686,11 +5678,11 @@ compute:
 	WORD $0x4e62cd04 // fmla v4, v8, v2
 	WORD $0x6ee0e702 // fcmgt v2, v24, v0
 	WORD $0x4e64d463 // fadd v3, v3, v4
-	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c21 // and v1, v1, v4
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0424 // sshr v4, v1, 1
-	FMOVQ 1984(R7), F5 // 0xfff0000000000000
+	FMOVQ 2448(R7), F5 // 0xfff0000000000000
 	WORD $0x4e251c84 // and v4, v4, v5
 	WORD $0x6ee48421 // sub v1, v1, v4
 	FMOVQ 320(R7), F5 // 1
@@ -4698,28 +5690,28 @@ compute:
 	WORD $0x6e64dc63 // fmul v3, v3, v4
 	WORD $0x4ee58421 // add v1, v1, v5
 	WORD $0x6e61dc61 // fmul v1, v3, v1
-	FMOVQ 2000(R7), F3 // 2
+	FMOVQ 1840(R7), F3 // 2
 	WORD $0x4ee1d463 // fsub v3, v3, v1
 	WORD $0x6e611c62 // bsl v2, v3, v1
 	WORD $0x6e60dc01 // fmul v1, v0, v0
-	FMOVQ 2016(R7), F3 // -1.462091340945175e-07
-	FMOVQ 2032(R7), F4 // 1.637123442577e-06
+	FMOVQ 2464(R7), F3 // -1.462091340945175e-07
+	FMOVQ 2480(R7), F4 // 1.637123442577e-06
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2048(R7), F3 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F3 // -1.4923003368152099e-05
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2064(R7), F4 // 0.00012055286202005714
+	FMOVQ 2512(R7), F4 // 0.00012055286202005714
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2080(R7), F3 // -0.0008548326510724796
+	FMOVQ 2528(R7), F3 // -0.0008548326510724796
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2096(R7), F4 // 0.0052239776220169365
+	FMOVQ 2544(R7), F4 // 0.0052239776220169365
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2112(R7), F3 // -0.02686617064499972
+	FMOVQ 2560(R7), F3 // -0.02686617064499972
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2128(R7), F4 // 0.1128379167095487
+	FMOVQ 2576(R7), F4 // 0.1128379167095487
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2144(R7), F3 // -0.3761263890318375
+	FMOVQ 2592(R7), F3 // -0.3761263890318375
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2160(R7), F4 // 0.1283791670955126
+	FMOVQ 2608(R7), F4 // 0.1283791670955126
 	WORD $0x4e61cc64 // fmla v4, v3, v1
 	WORD $0x6e60dc81 // fmul v1, v4, v0
 	WORD $0x4ee0d4a3 // fsub v3, v5, v0
@@ -4760,12 +5752,12 @@ TEXT ·normCdfNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 2176(R7), F31 // -40
-	FMOVQ 2192(R7), F30 // 40
-	FMOVQ 2208(R7), F29 // 0.7071067811865476
-	FMOVQ 2224(R7), F28 // -4.833646656726457e-17
+	FMOVQ 2624(R7), F31 // -40
+	FMOVQ 2640(R7), F30 // 40
+	FMOVQ 2656(R7), F29 // 0.7071067811865476
+	FMOVQ 2672(R7), F28 // -4.833646656726457e-17
 	FMOVQ 224(R7), F27 // 0x8000000000000000
-	FMOVQ 1808(R7), F26 // 28
+	FMOVQ 2272(R7), F26 // 28
 	CMP $4, R6
 	BLT single
 wide:
@@ -4932,7 +5924,7 @@ wide:
 	WORD $0x6ee0f92b // fneg v11, v9
 	WORD $0x4e64cc8a // fmla v10, v4, v4
 	WORD $0x4e65ccab // fmla v11, v5, v5
-	FMOVQ 1824(R7), F4 // -23.083120654223414
+	FMOVQ 2288(R7), F4 // -23.083120654223414
 	FMOVQ 32(R7), F5 // 6.755399441055744e+15
 	WORD $0x4e68cc85 // fmla v5, v4, v8
 	FMOVQ 32(R7), F14 // 6.755399441055744e+15
@@ -4942,12 +5934,12 @@ wide:
 	WORD $0x4ee4d5c4 // fsub v4, v14, v4
 	WORD $0x6ee0f908 // fneg v8, v8
 	WORD $0x6ee0f929 // fneg v9, v9
-	FMOVQ 1840(R7), F16 // 0.043321698783984175
+	FMOVQ 2304(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cde8 // fmls v8, v15, v16
 	WORD $0x4ef0cc89 // fmls v9, v4, v16
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cdea // fmls v10, v15, v16
 	WORD $0x4ef0cc8b // fmls v11, v4, v16
 	WORD $0x4e6ad504 // fadd v4, v8, v10
@@ -4958,23 +5950,23 @@ wide:
 	WORD $0x4ee9d569 // fsub v9, v11, v9
 	WORD $0x6e64dc8a // fmul v10, v4, v4
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 1872(R7), F16 // 0.00019841464175558392
-	FMOVQ 1888(R7), F17 // 0.008333333332990724
+	FMOVQ 2336(R7), F16 // 0.00019841464175558392
+	FMOVQ 2352(R7), F17 // 0.008333333332990724
 	WORD $0x4e6ace11 // fmla v17, v16, v10
-	FMOVQ 1888(R7), F18 // 0.008333333332990724
+	FMOVQ 2352(R7), F18 // 0.008333333332990724
 	WORD $0x4e6bce12 // fmla v18, v16, v11
-	FMOVQ 1904(R7), F16 // 0.0013889063789935463
-	FMOVQ 1920(R7), F19 // 0.04166666666358317
+	FMOVQ 2368(R7), F16 // 0.0013889063789935463
+	FMOVQ 2384(R7), F19 // 0.04166666666358317
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 1920(R7), F20 // 0.04166666666358317
+	FMOVQ 2384(R7), F20 // 0.04166666666358317
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 1936(R7), F16 // 0.16666666666666669
+	FMOVQ 2400(R7), F16 // 0.16666666666666669
 	WORD $0x4e6ace30 // fmla v16, v17, v10
-	FMOVQ 1936(R7), F17 // 0.16666666666666669
+	FMOVQ 2400(R7), F17 // 0.16666666666666669
 	WORD $0x4e6bce51 // fmla v17, v18, v11
-	FMOVQ 1952(R7), F18 // 0.5000000000000001
+	FMOVQ 2416(R7), F18 // 0.5000000000000001
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 1952(R7), F19 // 0.5000000000000001
+	FMOVQ 2416(R7), F19 // 0.5000000000000001
 	WORD $0x4e6bce93 // fmla v19, v20, v11
 	WORD $0x4e64ce12 // fmla v18, v16, v4
 	WORD $0x4e6fce33 // fmla v19, v17, v15
@@ -5015,7 +6007,7 @@ wide:
 	FMOVQ 416(R7), F6 // 0x0
 	WORD $0x6ee0e4c7 // fcmgt v7, v6, v0
 	WORD $0x6ee1e4c6 // fcmgt v6, v6, v1
-	FMOVQ 2240(R7), F11 // 1.1283791670955126
+	FMOVQ 2688(R7), F11 // 1.1283791670955126
 	WORD $0x6e6bdc4c // fmul v12, v2, v11
 	WORD $0x6e6bdc6d // fmul v13, v3, v11
 	WORD $0x4e3b1c0f // and v15, v0, v27
@@ -5028,17 +6020,17 @@ wide:
 	WORD $0x4ef0cdaa // fmls v10, v13, v16
 	WORD $0x4e69d484 // fadd v4, v4, v9
 	WORD $0x4e6ad508 // fadd v8, v8, v10
-	FMOVQ 1968(R7), F9 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F9 // 0xfffffffffffffff0
 	WORD $0x4e291ca5 // and v5, v5, v9
 	WORD $0x4e291dc9 // and v9, v14, v9
 	WORD $0x4f7054a5 // shl v5, v5, 48
 	WORD $0x4f705529 // shl v9, v9, 48
-	FMOVQ 2256(R7), F10 // 0x10000000000000
+	FMOVQ 2704(R7), F10 // 0x10000000000000
 	WORD $0x6eea84a5 // sub v5, v5, v10
 	WORD $0x6eea8529 // sub v9, v9, v10
 	WORD $0x4f7f04aa // sshr v10, v5, 1
 	WORD $0x4f7f052c // sshr v12, v9, 1
-	FMOVQ 1984(R7), F13 // 0xfff0000000000000
+	FMOVQ 2448(R7), F13 // 0xfff0000000000000
 	WORD $0x4e2d1d4a // and v10, v10, v13
 	WORD $0x4e2d1d8c // and v12, v12, v13
 	WORD $0x6eea84a5 // sub v5, v5, v10
@@ -5058,42 +6050,42 @@ wide:
 	WORD $0x6e651d26 // bsl v6, v9, v5
 	WORD $0x6e60dc04 // fmul v4, v0, v0
 	WORD $0x6e61dc25 // fmul v5, v1, v1
-	FMOVQ 2016(R7), F8 // -1.462091340945175e-07
-	FMOVQ 2032(R7), F9 // 1.637123442577e-06
+	FMOVQ 2464(R7), F8 // -1.462091340945175e-07
+	FMOVQ 2480(R7), F9 // 1.637123442577e-06
 	WORD $0x4e64cd09 // fmla v9, v8, v4
-	FMOVQ 2032(R7), F10 // 1.637123442577e-06
+	FMOVQ 2480(R7), F10 // 1.637123442577e-06
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2048(R7), F8 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F8 // -1.4923003368152099e-05
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2048(R7), F9 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F9 // -1.4923003368152099e-05
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2064(R7), F10 // 0.00012055286202005714
+	FMOVQ 2512(R7), F10 // 0.00012055286202005714
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2064(R7), F8 // 0.00012055286202005714
+	FMOVQ 2512(R7), F8 // 0.00012055286202005714
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 2080(R7), F9 // -0.0008548326510724796
+	FMOVQ 2528(R7), F9 // -0.0008548326510724796
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 2080(R7), F10 // -0.0008548326510724796
+	FMOVQ 2528(R7), F10 // -0.0008548326510724796
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2096(R7), F8 // 0.0052239776220169365
+	FMOVQ 2544(R7), F8 // 0.0052239776220169365
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2096(R7), F9 // 0.0052239776220169365
+	FMOVQ 2544(R7), F9 // 0.0052239776220169365
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2112(R7), F10 // -0.02686617064499972
+	FMOVQ 2560(R7), F10 // -0.02686617064499972
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2112(R7), F8 // -0.02686617064499972
+	FMOVQ 2560(R7), F8 // -0.02686617064499972
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 2128(R7), F9 // 0.1128379167095487
+	FMOVQ 2576(R7), F9 // 0.1128379167095487
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 2128(R7), F10 // 0.1128379167095487
+	FMOVQ 2576(R7), F10 // 0.1128379167095487
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2144(R7), F8 // -0.3761263890318375
+	FMOVQ 2592(R7), F8 // -0.3761263890318375
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2144(R7), F9 // -0.3761263890318375
+	FMOVQ 2592(R7), F9 // -0.3761263890318375
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2160(R7), F10 // 0.1283791670955126
+	FMOVQ 2608(R7), F10 // 0.1283791670955126
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2160(R7), F8 // 0.1283791670955126
+	FMOVQ 2608(R7), F8 // 0.1283791670955126
 	WORD $0x4e65cd28 // fmla v8, v9, v5
 	FMOVQ 336(R7), F9 // 0.5
 	WORD $0x6e69dc8c // fmul v12, v4, v9
@@ -5226,30 +6218,30 @@ compute:
 	WORD $0x6e62dc44 // fmul v4, v2, v2
 	WORD $0x6ee0f885 // fneg v5, v4
 	WORD $0x4e62cc45 // fmla v5, v2, v2
-	FMOVQ 1824(R7), F2 // -23.083120654223414
+	FMOVQ 2288(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F7 // 6.755399441055744e+15
 	WORD $0x4e64cc47 // fmla v7, v2, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d4e2 // fsub v2, v7, v2
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 1840(R7), F8 // 0.043321698783984175
+	FMOVQ 2304(R7), F8 // 0.043321698783984175
 	WORD $0x4ee8cc44 // fmls v4, v2, v8
 	WORD $0x6ee0f8a5 // fneg v5, v5
-	FMOVQ 1856(R7), F8 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F8 // 1.012406886666035e-12
 	WORD $0x4ee8cc45 // fmls v5, v2, v8
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4ee4d444 // fsub v4, v2, v4
 	WORD $0x4ee4d4a4 // fsub v4, v5, v4
 	WORD $0x6e62dc45 // fmul v5, v2, v2
-	FMOVQ 1872(R7), F8 // 0.00019841464175558392
-	FMOVQ 1888(R7), F9 // 0.008333333332990724
+	FMOVQ 2336(R7), F8 // 0.00019841464175558392
+	FMOVQ 2352(R7), F9 // 0.008333333332990724
 	WORD $0x4e65cd09 // fmla v9, v8, v5
-	FMOVQ 1904(R7), F8 // 0.0013889063789935463
-	FMOVQ 1920(R7), F10 // 0.04166666666358317
+	FMOVQ 2368(R7), F8 // 0.0013889063789935463
+	FMOVQ 2384(R7), F10 // 0.04166666666358317
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1936(R7), F8 // 0.16666666666666669
+	FMOVQ 2400(R7), F8 // 0.16666666666666669
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1952(R7), F9 // 0.5000000000000001
+	FMOVQ 2416(R7), F9 // 0.5000000000000001
 	WORD $0x4e65cd49 // fmla v9, v10, v5
 	WORD $0x4e62cd09 // fmla v9, v8, v2
 	FMOVD F7, R8
@@ -5271,20 +6263,20 @@ compute:
 	WORD $0x4e63cd04 // fmla v4, v8, v3
 	FMOVQ 416(R7), F3 // 0x0
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
-	FMOVQ 2240(R7), F5 // 1.1283791670955126
+	FMOVQ 2688(R7), F5 // 1.1283791670955126
 	WORD $0x6e65dc26 // fmul v6, v1, v5
 	WORD $0x4e3b1c09 // and v9, v0, v27
 	WORD $0x6e291cc6 // eor v6, v6, v9
 	WORD $0x4e68d568 // fadd v8, v11, v8
 	WORD $0x4ee8ccc4 // fmls v4, v6, v8
 	WORD $0x4e64d442 // fadd v2, v2, v4
-	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241ce4 // and v4, v7, v4
 	WORD $0x4f705484 // shl v4, v4, 48
-	FMOVQ 2256(R7), F6 // 0x10000000000000
+	FMOVQ 2704(R7), F6 // 0x10000000000000
 	WORD $0x6ee68484 // sub v4, v4, v6
 	WORD $0x4f7f0486 // sshr v6, v4, 1
-	FMOVQ 1984(R7), F7 // 0xfff0000000000000
+	FMOVQ 2448(R7), F7 // 0xfff0000000000000
 	WORD $0x4e271cc6 // and v6, v6, v7
 	WORD $0x6ee68484 // sub v4, v4, v6
 	FMOVQ 320(R7), F7 // 1
@@ -5295,24 +6287,24 @@ compute:
 	WORD $0x4ee2d4e4 // fsub v4, v7, v2
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 2016(R7), F4 // -1.462091340945175e-07
-	FMOVQ 2032(R7), F6 // 1.637123442577e-06
+	FMOVQ 2464(R7), F4 // -1.462091340945175e-07
+	FMOVQ 2480(R7), F6 // 1.637123442577e-06
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2048(R7), F4 // -1.4923003368152099e-05
+	FMOVQ 2496(R7), F4 // -1.4923003368152099e-05
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2064(R7), F6 // 0.00012055286202005714
+	FMOVQ 2512(R7), F6 // 0.00012055286202005714
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2080(R7), F4 // -0.0008548326510724796
+	FMOVQ 2528(R7), F4 // -0.0008548326510724796
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2096(R7), F6 // 0.0052239776220169365
+	FMOVQ 2544(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2112(R7), F4 // -0.02686617064499972
+	FMOVQ 2560(R7), F4 // -0.02686617064499972
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2128(R7), F6 // 0.1128379167095487
+	FMOVQ 2576(R7), F6 // 0.1128379167095487
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2144(R7), F4 // -0.3761263890318375
+	FMOVQ 2592(R7), F4 // -0.3761263890318375
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2160(R7), F6 // 0.1283791670955126
+	FMOVQ 2608(R7), F6 // 0.1283791670955126
 	WORD $0x4e62cc86 // fmla v6, v4, v2
 	FMOVQ 336(R7), F4 // 0.5
 	WORD $0x6e64dc48 // fmul v8, v2, v4
@@ -5366,12 +6358,12 @@ TEXT ·gaussNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 2272(R7), F4 // -28
+	FMOVQ 2720(R7), F4 // -28
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 1808(R7), F4 // 28
+	FMOVQ 2272(R7), F4 // 28
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -5388,7 +6380,7 @@ wide:
 	WORD $0x4e61cc29 // fmla v9, v1, v1
 	WORD $0x4e62cc4a // fmla v10, v2, v2
 	WORD $0x4e63cc6b // fmla v11, v3, v3
-	FMOVQ 1824(R7), F0 // -23.083120654223414
+	FMOVQ 2288(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F1 // 6.755399441055744e+15
 	WORD $0x4e64cc01 // fmla v1, v0, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
@@ -5406,7 +6398,7 @@ wide:
 	WORD $0x6ee0f8a5 // fneg v5, v5
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
-	FMOVQ 1840(R7), F16 // 0.043321698783984175
+	FMOVQ 2304(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda4 // fmls v4, v13, v16
 	WORD $0x4ef0cdc5 // fmls v5, v14, v16
 	WORD $0x4ef0cde6 // fmls v6, v15, v16
@@ -5415,7 +6407,7 @@ wide:
 	WORD $0x6ee0f929 // fneg v9, v9
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda8 // fmls v8, v13, v16
 	WORD $0x4ef0cdc9 // fmls v9, v14, v16
 	WORD $0x4ef0cdea // fmls v10, v15, v16
@@ -5436,39 +6428,39 @@ wide:
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
 	WORD $0x6e6eddca // fmul v10, v14, v14
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 1872(R7), F16 // 0.00019841464175558392
-	FMOVQ 1888(R7), F17 // 0.008333333332990724
+	FMOVQ 2336(R7), F16 // 0.00019841464175558392
+	FMOVQ 2352(R7), F17 // 0.008333333332990724
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 1888(R7), F18 // 0.008333333332990724
+	FMOVQ 2352(R7), F18 // 0.008333333332990724
 	WORD $0x4e69ce12 // fmla v18, v16, v9
-	FMOVQ 1888(R7), F19 // 0.008333333332990724
+	FMOVQ 2352(R7), F19 // 0.008333333332990724
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 1888(R7), F20 // 0.008333333332990724
+	FMOVQ 2352(R7), F20 // 0.008333333332990724
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 1904(R7), F16 // 0.0013889063789935463
-	FMOVQ 1920(R7), F21 // 0.04166666666358317
+	FMOVQ 2368(R7), F16 // 0.0013889063789935463
+	FMOVQ 2384(R7), F21 // 0.04166666666358317
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 1920(R7), F22 // 0.04166666666358317
+	FMOVQ 2384(R7), F22 // 0.04166666666358317
 	WORD $0x4e69ce16 // fmla v22, v16, v9
-	FMOVQ 1920(R7), F23 // 0.04166666666358317
+	FMOVQ 2384(R7), F23 // 0.04166666666358317
 	WORD $0x4e6ace17 // fmla v23, v16, v10
-	FMOVQ 1920(R7), F24 // 0.04166666666358317
+	FMOVQ 2384(R7), F24 // 0.04166666666358317
 	WORD $0x4e6bce18 // fmla v24, v16, v11
-	FMOVQ 1936(R7), F16 // 0.16666666666666669
+	FMOVQ 2400(R7), F16 // 0.16666666666666669
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1936(R7), F17 // 0.16666666666666669
+	FMOVQ 2400(R7), F17 // 0.16666666666666669
 	WORD $0x4e69ce51 // fmla v17, v18, v9
-	FMOVQ 1936(R7), F18 // 0.16666666666666669
+	FMOVQ 2400(R7), F18 // 0.16666666666666669
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 1936(R7), F19 // 0.16666666666666669
+	FMOVQ 2400(R7), F19 // 0.16666666666666669
 	WORD $0x4e6bce93 // fmla v19, v20, v11
-	FMOVQ 1952(R7), F20 // 0.5000000000000001
+	FMOVQ 2416(R7), F20 // 0.5000000000000001
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 1952(R7), F21 // 0.5000000000000001
+	FMOVQ 2416(R7), F21 // 0.5000000000000001
 	WORD $0x4e69ced5 // fmla v21, v22, v9
-	FMOVQ 1952(R7), F22 // 0.5000000000000001
+	FMOVQ 2416(R7), F22 // 0.5000000000000001
 	WORD $0x4e6acef6 // fmla v22, v23, v10
-	FMOVQ 1952(R7), F23 // 0.5000000000000001
+	FMOVQ 2416(R7), F23 // 0.5000000000000001
 	WORD $0x4e6bcf17 // fmla v23, v24, v11
 	WORD $0x4e60ce14 // fmla v20, v16, v0
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -5522,7 +6514,7 @@ wide:
 	WORD $0x4e71d7a4 // fadd v4, v29, v17
 	WORD $0x4e72d7c5 // fadd v5, v30, v18
 	WORD $0x4e73d7e6 // fadd v6, v31, v19
-	FMOVQ 1968(R7), F7 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F7 // 0xfffffffffffffff0
 	WORD $0x4e271c21 // and v1, v1, v7
 	WORD $0x4e271c42 // and v2, v2, v7
 	WORD $0x4e271c63 // and v3, v3, v7
@@ -5535,7 +6527,7 @@ wide:
 	WORD $0x4f7f0449 // sshr v9, v2, 1
 	WORD $0x4f7f046a // sshr v10, v3, 1
 	WORD $0x4f7f04eb // sshr v11, v7, 1
-	FMOVQ 1984(R7), F12 // 0xfff0000000000000
+	FMOVQ 2448(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -5577,37 +6569,37 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 2272(R7), F1 // -28
+	FMOVQ 2720(R7), F1 // -28
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 1808(R7), F1 // 28
+	FMOVQ 2272(R7), F1 // 28
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e60cc02 // fmla v2, v0, v0
-	FMOVQ 1824(R7), F0 // -23.083120654223414
+	FMOVQ 2288(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc03 // fmla v3, v0, v1
 	FMOVQ 32(R7), F0 // 6.755399441055744e+15
 	WORD $0x4ee0d460 // fsub v0, v3, v0
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 1840(R7), F4 // 0.043321698783984175
+	FMOVQ 2304(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc01 // fmls v1, v0, v4
 	WORD $0x6ee0f842 // fneg v2, v2
-	FMOVQ 1856(R7), F4 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc02 // fmls v2, v0, v4
 	WORD $0x4e62d420 // fadd v0, v1, v2
 	WORD $0x4ee1d401 // fsub v1, v0, v1
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 1872(R7), F4 // 0.00019841464175558392
-	FMOVQ 1888(R7), F5 // 0.008333333332990724
+	FMOVQ 2336(R7), F4 // 0.00019841464175558392
+	FMOVQ 2352(R7), F5 // 0.008333333332990724
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 1904(R7), F4 // 0.0013889063789935463
-	FMOVQ 1920(R7), F6 // 0.04166666666358317
+	FMOVQ 2368(R7), F4 // 0.0013889063789935463
+	FMOVQ 2384(R7), F6 // 0.04166666666358317
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1936(R7), F4 // 0.16666666666666669
+	FMOVQ 2400(R7), F4 // 0.16666666666666669
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1952(R7), F5 // 0.5000000000000001
+	FMOVQ 2416(R7), F5 // 0.5000000000000001
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x4e60cc85 // fmla v5, v4, v0
 	FMOVD F3, R8
@@ -5622,11 +6614,11 @@ compute:
 	WORD $0x4e61cce4 // fmla v4, v7, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e64d4e0 // fadd v0, v7, v4
-	FMOVQ 1968(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1984(R7), F3 // 0xfff0000000000000
+	FMOVQ 2448(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -5668,12 +6660,12 @@ TEXT ·normPdfNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 2288(R7), F4 // -39.6
+	FMOVQ 2736(R7), F4 // -39.6
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 2304(R7), F4 // 39.6
+	FMOVQ 2752(R7), F4 // 39.6
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -5699,7 +6691,7 @@ wide:
 	WORD $0x6e60dd26 // fmul v6, v9, v0
 	WORD $0x6e60dd47 // fmul v7, v10, v0
 	WORD $0x6e60dd60 // fmul v0, v11, v0
-	FMOVQ 1824(R7), F8 // -23.083120654223414
+	FMOVQ 2288(R7), F8 // -23.083120654223414
 	FMOVQ 32(R7), F9 // 6.755399441055744e+15
 	WORD $0x4e61cd09 // fmla v9, v8, v1
 	FMOVQ 32(R7), F10 // 6.755399441055744e+15
@@ -5717,7 +6709,7 @@ wide:
 	WORD $0x6ee0f842 // fneg v2, v2
 	WORD $0x6ee0f863 // fneg v3, v3
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 1840(R7), F16 // 0.043321698783984175
+	FMOVQ 2304(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda1 // fmls v1, v13, v16
 	WORD $0x4ef0cdc2 // fmls v2, v14, v16
 	WORD $0x4ef0cde3 // fmls v3, v15, v16
@@ -5726,7 +6718,7 @@ wide:
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 1856(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda5 // fmls v5, v13, v16
 	WORD $0x4ef0cdc6 // fmls v6, v14, v16
 	WORD $0x4ef0cde7 // fmls v7, v15, v16
@@ -5747,39 +6739,39 @@ wide:
 	WORD $0x6e6ddda5 // fmul v5, v13, v13
 	WORD $0x6e6eddc6 // fmul v6, v14, v14
 	WORD $0x6e6fdde7 // fmul v7, v15, v15
-	FMOVQ 1872(R7), F16 // 0.00019841464175558392
-	FMOVQ 1888(R7), F17 // 0.008333333332990724
+	FMOVQ 2336(R7), F16 // 0.00019841464175558392
+	FMOVQ 2352(R7), F17 // 0.008333333332990724
 	WORD $0x4e64ce11 // fmla v17, v16, v4
-	FMOVQ 1888(R7), F18 // 0.008333333332990724
+	FMOVQ 2352(R7), F18 // 0.008333333332990724
 	WORD $0x4e65ce12 // fmla v18, v16, v5
-	FMOVQ 1888(R7), F19 // 0.008333333332990724
+	FMOVQ 2352(R7), F19 // 0.008333333332990724
 	WORD $0x4e66ce13 // fmla v19, v16, v6
-	FMOVQ 1888(R7), F20 // 0.008333333332990724
+	FMOVQ 2352(R7), F20 // 0.008333333332990724
 	WORD $0x4e67ce14 // fmla v20, v16, v7
-	FMOVQ 1904(R7), F16 // 0.0013889063789935463
-	FMOVQ 1920(R7), F21 // 0.04166666666358317
+	FMOVQ 2368(R7), F16 // 0.0013889063789935463
+	FMOVQ 2384(R7), F21 // 0.04166666666358317
 	WORD $0x4e64ce15 // fmla v21, v16, v4
-	FMOVQ 1920(R7), F22 // 0.04166666666358317
+	FMOVQ 2384(R7), F22 // 0.04166666666358317
 	WORD $0x4e65ce16 // fmla v22, v16, v5
-	FMOVQ 1920(R7), F23 // 0.04166666666358317
+	FMOVQ 2384(R7), F23 // 0.04166666666358317
 	WORD $0x4e66ce17 // fmla v23, v16, v6
-	FMOVQ 1920(R7), F24 // 0.04166666666358317
+	FMOVQ 2384(R7), F24 // 0.04166666666358317
 	WORD $0x4e67ce18 // fmla v24, v16, v7
-	FMOVQ 1936(R7), F16 // 0.16666666666666669
+	FMOVQ 2400(R7), F16 // 0.16666666666666669
 	WORD $0x4e64ce30 // fmla v16, v17, v4
-	FMOVQ 1936(R7), F17 // 0.16666666666666669
+	FMOVQ 2400(R7), F17 // 0.16666666666666669
 	WORD $0x4e65ce51 // fmla v17, v18, v5
-	FMOVQ 1936(R7), F18 // 0.16666666666666669
+	FMOVQ 2400(R7), F18 // 0.16666666666666669
 	WORD $0x4e66ce72 // fmla v18, v19, v6
-	FMOVQ 1936(R7), F19 // 0.16666666666666669
+	FMOVQ 2400(R7), F19 // 0.16666666666666669
 	WORD $0x4e67ce93 // fmla v19, v20, v7
-	FMOVQ 1952(R7), F20 // 0.5000000000000001
+	FMOVQ 2416(R7), F20 // 0.5000000000000001
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
-	FMOVQ 1952(R7), F21 // 0.5000000000000001
+	FMOVQ 2416(R7), F21 // 0.5000000000000001
 	WORD $0x4e65ced5 // fmla v21, v22, v5
-	FMOVQ 1952(R7), F22 // 0.5000000000000001
+	FMOVQ 2416(R7), F22 // 0.5000000000000001
 	WORD $0x4e66cef6 // fmla v22, v23, v6
-	FMOVQ 1952(R7), F23 // 0.5000000000000001
+	FMOVQ 2416(R7), F23 // 0.5000000000000001
 	WORD $0x4e67cf17 // fmla v23, v24, v7
 	WORD $0x4e68ce14 // fmla v20, v16, v8
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -5829,7 +6821,7 @@ wide:
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
 	WORD $0x4e6ecfd2 // fmla v18, v30, v14
 	WORD $0x4e6fcff3 // fmla v19, v31, v15
-	FMOVQ 2320(R7), F0 // 0.3989422804014327
+	FMOVQ 2768(R7), F0 // 0.3989422804014327
 	WORD $0x6e60df81 // fmul v1, v28, v0
 	WORD $0x6e60dfa2 // fmul v2, v29, v0
 	WORD $0x6e60dfc3 // fmul v3, v30, v0
@@ -5842,7 +6834,7 @@ wide:
 	WORD $0x4e7dcc06 // fmla v6, v0, v29
 	WORD $0x4e7ecc07 // fmla v7, v0, v30
 	WORD $0x4e7fcc08 // fmla v8, v0, v31
-	FMOVQ 2336(R7), F13 // -2.49232720227773e-17
+	FMOVQ 2784(R7), F13 // -2.49232720227773e-17
 	WORD $0x4e6dcf85 // fmla v5, v28, v13
 	WORD $0x4e6dcfa6 // fmla v6, v29, v13
 	WORD $0x4e6dcfc7 // fmla v7, v30, v13
@@ -5855,7 +6847,7 @@ wide:
 	WORD $0x4e66d441 // fadd v1, v2, v6
 	WORD $0x4e67d462 // fadd v2, v3, v7
 	WORD $0x4e68d483 // fadd v3, v4, v8
-	FMOVQ 1968(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241d25 // and v5, v9, v4
 	WORD $0x4e241d46 // and v6, v10, v4
 	WORD $0x4e241d67 // and v7, v11, v4
@@ -5868,7 +6860,7 @@ wide:
 	WORD $0x4f7f04c9 // sshr v9, v6, 1
 	WORD $0x4f7f04ea // sshr v10, v7, 1
 	WORD $0x4f7f048b // sshr v11, v4, 1
-	FMOVQ 1984(R7), F12 // 0xfff0000000000000
+	FMOVQ 2448(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -5910,9 +6902,9 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 2288(R7), F1 // -39.6
+	FMOVQ 2736(R7), F1 // -39.6
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 2304(R7), F1 // 39.6
+	FMOVQ 2752(R7), F1 // 39.6
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
@@ -5920,30 +6912,30 @@ compute:
 	FMOVQ 336(R7), F0 // 0.5
 	WORD $0x6e60dc21 // fmul v1, v1, v0
 	WORD $0x6e60dc40 // fmul v0, v2, v0
-	FMOVQ 1824(R7), F2 // -23.083120654223414
+	FMOVQ 2288(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc43 // fmla v3, v2, v1
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d462 // fsub v2, v3, v2
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 1840(R7), F4 // 0.043321698783984175
+	FMOVQ 2304(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 1856(R7), F4 // 1.012406886666035e-12
+	FMOVQ 2320(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc40 // fmls v0, v2, v4
 	WORD $0x4e60d422 // fadd v2, v1, v0
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x4ee1d400 // fsub v0, v0, v1
 	WORD $0x6e62dc41 // fmul v1, v2, v2
-	FMOVQ 1872(R7), F4 // 0.00019841464175558392
-	FMOVQ 1888(R7), F5 // 0.008333333332990724
+	FMOVQ 2336(R7), F4 // 0.00019841464175558392
+	FMOVQ 2352(R7), F5 // 0.008333333332990724
 	WORD $0x4e61cc85 // fmla v5, v4, v1
-	FMOVQ 1904(R7), F4 // 0.0013889063789935463
-	FMOVQ 1920(R7), F6 // 0.04166666666358317
+	FMOVQ 2368(R7), F4 // 0.0013889063789935463
+	FMOVQ 2384(R7), F6 // 0.04166666666358317
 	WORD $0x4e61cc86 // fmla v6, v4, v1
-	FMOVQ 1936(R7), F4 // 0.16666666666666669
+	FMOVQ 2400(R7), F4 // 0.16666666666666669
 	WORD $0x4e61cca4 // fmla v4, v5, v1
-	FMOVQ 1952(R7), F5 // 0.5000000000000001
+	FMOVQ 2416(R7), F5 // 0.5000000000000001
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x4e62cc85 // fmla v5, v4, v2
 	FMOVD F3, R8
@@ -5957,19 +6949,19 @@ compute:
 	WORD $0x4e61cca0 // fmla v0, v5, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e62cce4 // fmla v4, v7, v2
-	FMOVQ 2320(R7), F0 // 0.3989422804014327
+	FMOVQ 2768(R7), F0 // 0.3989422804014327
 	WORD $0x6e60dce1 // fmul v1, v7, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e67cc02 // fmla v2, v0, v7
-	FMOVQ 2336(R7), F5 // -2.49232720227773e-17
+	FMOVQ 2784(R7), F5 // -2.49232720227773e-17
 	WORD $0x4e65cce2 // fmla v2, v7, v5
 	WORD $0x4e60cc82 // fmla v2, v4, v0
 	WORD $0x4e62d420 // fadd v0, v1, v2
-	FMOVQ 1968(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 2432(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1984(R7), F3 // 0xfff0000000000000
+	FMOVQ 2448(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -6039,103 +7031,103 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 2352(R7), F16 // 0.02963502626354855
-	FMOVQ 2368(R7), F17 // 0.019579201619744684
+	FMOVQ 2800(R7), F16 // 0.02963502626354855
+	FMOVQ 2816(R7), F17 // 0.019579201619744684
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 2368(R7), F18 // 0.019579201619744684
+	FMOVQ 2816(R7), F18 // 0.019579201619744684
 	WORD $0x4e6dce12 // fmla v18, v16, v13
-	FMOVQ 2368(R7), F19 // 0.019579201619744684
+	FMOVQ 2816(R7), F19 // 0.019579201619744684
 	WORD $0x4e6ece13 // fmla v19, v16, v14
-	FMOVQ 2368(R7), F20 // 0.019579201619744684
+	FMOVQ 2816(R7), F20 // 0.019579201619744684
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 2384(R7), F16 // -0.019277545928584557
-	FMOVQ 2400(R7), F21 // 0.0030350071727267623
+	FMOVQ 2832(R7), F16 // -0.019277545928584557
+	FMOVQ 2848(R7), F21 // 0.0030350071727267623
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 2400(R7), F22 // 0.0030350071727267623
+	FMOVQ 2848(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce16 // fmla v22, v16, v13
-	FMOVQ 2400(R7), F23 // 0.0030350071727267623
+	FMOVQ 2848(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece17 // fmla v23, v16, v14
-	FMOVQ 2400(R7), F24 // 0.0030350071727267623
+	FMOVQ 2848(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 2416(R7), F16 // 0.009322101501082774
+	FMOVQ 2864(R7), F16 // 0.009322101501082774
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 2416(R7), F17 // 0.009322101501082774
+	FMOVQ 2864(R7), F17 // 0.009322101501082774
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 2416(R7), F18 // 0.009322101501082774
+	FMOVQ 2864(R7), F18 // 0.009322101501082774
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 2416(R7), F19 // 0.009322101501082774
+	FMOVQ 2864(R7), F19 // 0.009322101501082774
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 2432(R7), F20 // 0.00962140274734483
+	FMOVQ 2880(R7), F20 // 0.00962140274734483
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 2432(R7), F21 // 0.00962140274734483
+	FMOVQ 2880(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 2432(R7), F22 // 0.00962140274734483
+	FMOVQ 2880(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 2432(R7), F23 // 0.00962140274734483
+	FMOVQ 2880(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 2448(R7), F24 // 0.011566511821890942
+	FMOVQ 2896(R7), F24 // 0.011566511821890942
 	WORD $0x4e68ce18 // fmla v24, v16, v8
-	FMOVQ 2448(R7), F16 // 0.011566511821890942
+	FMOVQ 2896(R7), F16 // 0.011566511821890942
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 2448(R7), F17 // 0.011566511821890942
+	FMOVQ 2896(R7), F17 // 0.011566511821890942
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 2448(R7), F18 // 0.011566511821890942
+	FMOVQ 2896(R7), F18 // 0.011566511821890942
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 2464(R7), F19 // 0.013963775787848137
+	FMOVQ 2912(R7), F19 // 0.013963775787848137
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 2464(R7), F20 // 0.013963775787848137
+	FMOVQ 2912(R7), F20 // 0.013963775787848137
 	WORD $0x4e6dceb4 // fmla v20, v21, v13
-	FMOVQ 2464(R7), F21 // 0.013963775787848137
+	FMOVQ 2912(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 2464(R7), F22 // 0.013963775787848137
+	FMOVQ 2912(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 2480(R7), F23 // 0.017352816768546473
+	FMOVQ 2928(R7), F23 // 0.017352816768546473
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 2480(R7), F24 // 0.017352816768546473
+	FMOVQ 2928(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce18 // fmla v24, v16, v13
-	FMOVQ 2480(R7), F16 // 0.017352816768546473
+	FMOVQ 2928(R7), F16 // 0.017352816768546473
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 2480(R7), F17 // 0.017352816768546473
+	FMOVQ 2928(R7), F17 // 0.017352816768546473
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 2496(R7), F18 // 0.022372157435623815
+	FMOVQ 2944(R7), F18 // 0.022372157435623815
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 2496(R7), F19 // 0.022372157435623815
+	FMOVQ 2944(R7), F19 // 0.022372157435623815
 	WORD $0x4e6dce93 // fmla v19, v20, v13
-	FMOVQ 2496(R7), F20 // 0.022372157435623815
+	FMOVQ 2944(R7), F20 // 0.022372157435623815
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 2496(R7), F21 // 0.022372157435623815
+	FMOVQ 2944(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 2512(R7), F22 // 0.030381944475693704
+	FMOVQ 2960(R7), F22 // 0.030381944475693704
 	WORD $0x4e68cef6 // fmla v22, v23, v8
-	FMOVQ 2512(R7), F23 // 0.030381944475693704
+	FMOVQ 2960(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 2512(R7), F24 // 0.030381944475693704
+	FMOVQ 2960(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece18 // fmla v24, v16, v14
-	FMOVQ 2512(R7), F16 // 0.030381944475693704
+	FMOVQ 2960(R7), F16 // 0.030381944475693704
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 2528(R7), F17 // 0.04464285714255019
+	FMOVQ 2976(R7), F17 // 0.04464285714255019
 	WORD $0x4e68ce51 // fmla v17, v18, v8
-	FMOVQ 2528(R7), F18 // 0.04464285714255019
+	FMOVQ 2976(R7), F18 // 0.04464285714255019
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 2528(R7), F19 // 0.04464285714255019
+	FMOVQ 2976(R7), F19 // 0.04464285714255019
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 2528(R7), F20 // 0.04464285714255019
+	FMOVQ 2976(R7), F20 // 0.04464285714255019
 	WORD $0x4e6fceb4 // fmla v20, v21, v15
-	FMOVQ 2544(R7), F21 // 0.07500000000000119
+	FMOVQ 2992(R7), F21 // 0.07500000000000119
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 2544(R7), F22 // 0.07500000000000119
+	FMOVQ 2992(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 2544(R7), F23 // 0.07500000000000119
+	FMOVQ 2992(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 2544(R7), F24 // 0.07500000000000119
+	FMOVQ 2992(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 2560(R7), F16 // 0.16666666666666666
+	FMOVQ 3008(R7), F16 // 0.16666666666666666
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 2560(R7), F8 // 0.16666666666666666
+	FMOVQ 3008(R7), F8 // 0.16666666666666666
 	WORD $0x4e6dce48 // fmla v8, v18, v13
-	FMOVQ 2560(R7), F13 // 0.16666666666666666
+	FMOVQ 3008(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece6d // fmla v13, v19, v14
-	FMOVQ 2560(R7), F14 // 0.16666666666666666
+	FMOVQ 3008(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce8e // fmla v14, v20, v15
 	WORD $0x4e64ceb0 // fmla v16, v21, v4
 	WORD $0x4e65cec8 // fmla v8, v22, v5
@@ -6258,31 +7250,31 @@ compute:
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6ea31c41 // bit v1, v2, v3
 	WORD $0x6e61dc22 // fmul v2, v1, v1
-	FMOVQ 2352(R7), F4 // 0.02963502626354855
-	FMOVQ 2368(R7), F5 // 0.019579201619744684
+	FMOVQ 2800(R7), F4 // 0.02963502626354855
+	FMOVQ 2816(R7), F5 // 0.019579201619744684
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 2384(R7), F4 // -0.019277545928584557
-	FMOVQ 2400(R7), F6 // 0.0030350071727267623
+	FMOVQ 2832(R7), F4 // -0.019277545928584557
+	FMOVQ 2848(R7), F6 // 0.0030350071727267623
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2416(R7), F4 // 0.009322101501082774
+	FMOVQ 2864(R7), F4 // 0.009322101501082774
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2432(R7), F5 // 0.00962140274734483
+	FMOVQ 2880(R7), F5 // 0.00962140274734483
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2448(R7), F6 // 0.011566511821890942
+	FMOVQ 2896(R7), F6 // 0.011566511821890942
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2464(R7), F4 // 0.013963775787848137
+	FMOVQ 2912(R7), F4 // 0.013963775787848137
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2480(R7), F5 // 0.017352816768546473
+	FMOVQ 2928(R7), F5 // 0.017352816768546473
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2496(R7), F6 // 0.022372157435623815
+	FMOVQ 2944(R7), F6 // 0.022372157435623815
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2512(R7), F4 // 0.030381944475693704
+	FMOVQ 2960(R7), F4 // 0.030381944475693704
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2528(R7), F5 // 0.04464285714255019
+	FMOVQ 2976(R7), F5 // 0.04464285714255019
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2544(R7), F6 // 0.07500000000000119
+	FMOVQ 2992(R7), F6 // 0.07500000000000119
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2560(R7), F4 // 0.16666666666666666
+	FMOVQ 3008(R7), F4 // 0.16666666666666666
 	WORD $0x4e62cca4 // fmla v4, v5, v2
 	WORD $0x4e61ccc4 // fmla v4, v6, v1
 	WORD $0x6ee1f822 // fsqrt v2, v1
@@ -6340,7 +7332,7 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 336(R7), F31 // 0.5
 	FMOVQ 320(R7), F30 // 1
-	FMOVQ 2352(R7), F29 // 0.02963502626354855
+	FMOVQ 2800(R7), F29 // 0.02963502626354855
 	FMOVQ 416(R7), F28 // 0x0
 	CMP $8, R6
 	BLT single
@@ -6375,102 +7367,102 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 2368(R7), F16 // 0.019579201619744684
+	FMOVQ 2816(R7), F16 // 0.019579201619744684
 	WORD $0x4e6ccfb0 // fmla v16, v29, v12
-	FMOVQ 2368(R7), F17 // 0.019579201619744684
+	FMOVQ 2816(R7), F17 // 0.019579201619744684
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
-	FMOVQ 2368(R7), F18 // 0.019579201619744684
+	FMOVQ 2816(R7), F18 // 0.019579201619744684
 	WORD $0x4e6ecfb2 // fmla v18, v29, v14
-	FMOVQ 2368(R7), F19 // 0.019579201619744684
+	FMOVQ 2816(R7), F19 // 0.019579201619744684
 	WORD $0x4e6fcfb3 // fmla v19, v29, v15
-	FMOVQ 2384(R7), F20 // -0.019277545928584557
-	FMOVQ 2400(R7), F21 // 0.0030350071727267623
+	FMOVQ 2832(R7), F20 // -0.019277545928584557
+	FMOVQ 2848(R7), F21 // 0.0030350071727267623
 	WORD $0x4e6cce95 // fmla v21, v20, v12
-	FMOVQ 2400(R7), F22 // 0.0030350071727267623
+	FMOVQ 2848(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce96 // fmla v22, v20, v13
-	FMOVQ 2400(R7), F23 // 0.0030350071727267623
+	FMOVQ 2848(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece97 // fmla v23, v20, v14
-	FMOVQ 2400(R7), F24 // 0.0030350071727267623
+	FMOVQ 2848(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 2416(R7), F20 // 0.009322101501082774
+	FMOVQ 2864(R7), F20 // 0.009322101501082774
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 2416(R7), F16 // 0.009322101501082774
+	FMOVQ 2864(R7), F16 // 0.009322101501082774
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 2416(R7), F17 // 0.009322101501082774
+	FMOVQ 2864(R7), F17 // 0.009322101501082774
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 2416(R7), F18 // 0.009322101501082774
+	FMOVQ 2864(R7), F18 // 0.009322101501082774
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 2432(R7), F19 // 0.00962140274734483
+	FMOVQ 2880(R7), F19 // 0.00962140274734483
 	WORD $0x4e6cceb3 // fmla v19, v21, v12
-	FMOVQ 2432(R7), F21 // 0.00962140274734483
+	FMOVQ 2880(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 2432(R7), F22 // 0.00962140274734483
+	FMOVQ 2880(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 2432(R7), F23 // 0.00962140274734483
+	FMOVQ 2880(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 2448(R7), F24 // 0.011566511821890942
+	FMOVQ 2896(R7), F24 // 0.011566511821890942
 	WORD $0x4e6cce98 // fmla v24, v20, v12
-	FMOVQ 2448(R7), F20 // 0.011566511821890942
+	FMOVQ 2896(R7), F20 // 0.011566511821890942
 	WORD $0x4e6dce14 // fmla v20, v16, v13
-	FMOVQ 2448(R7), F16 // 0.011566511821890942
+	FMOVQ 2896(R7), F16 // 0.011566511821890942
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 2448(R7), F17 // 0.011566511821890942
+	FMOVQ 2896(R7), F17 // 0.011566511821890942
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 2464(R7), F18 // 0.013963775787848137
+	FMOVQ 2912(R7), F18 // 0.013963775787848137
 	WORD $0x4e6cce72 // fmla v18, v19, v12
-	FMOVQ 2464(R7), F19 // 0.013963775787848137
+	FMOVQ 2912(R7), F19 // 0.013963775787848137
 	WORD $0x4e6dceb3 // fmla v19, v21, v13
-	FMOVQ 2464(R7), F21 // 0.013963775787848137
+	FMOVQ 2912(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 2464(R7), F22 // 0.013963775787848137
+	FMOVQ 2912(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 2480(R7), F23 // 0.017352816768546473
+	FMOVQ 2928(R7), F23 // 0.017352816768546473
 	WORD $0x4e6ccf17 // fmla v23, v24, v12
-	FMOVQ 2480(R7), F24 // 0.017352816768546473
+	FMOVQ 2928(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce98 // fmla v24, v20, v13
-	FMOVQ 2480(R7), F20 // 0.017352816768546473
+	FMOVQ 2928(R7), F20 // 0.017352816768546473
 	WORD $0x4e6ece14 // fmla v20, v16, v14
-	FMOVQ 2480(R7), F16 // 0.017352816768546473
+	FMOVQ 2928(R7), F16 // 0.017352816768546473
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 2496(R7), F17 // 0.022372157435623815
+	FMOVQ 2944(R7), F17 // 0.022372157435623815
 	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 2496(R7), F18 // 0.022372157435623815
+	FMOVQ 2944(R7), F18 // 0.022372157435623815
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 2496(R7), F19 // 0.022372157435623815
+	FMOVQ 2944(R7), F19 // 0.022372157435623815
 	WORD $0x4e6eceb3 // fmla v19, v21, v14
-	FMOVQ 2496(R7), F21 // 0.022372157435623815
+	FMOVQ 2944(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 2512(R7), F22 // 0.030381944475693704
+	FMOVQ 2960(R7), F22 // 0.030381944475693704
 	WORD $0x4e6ccef6 // fmla v22, v23, v12
-	FMOVQ 2512(R7), F23 // 0.030381944475693704
+	FMOVQ 2960(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 2512(R7), F24 // 0.030381944475693704
+	FMOVQ 2960(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece98 // fmla v24, v20, v14
-	FMOVQ 2512(R7), F20 // 0.030381944475693704
+	FMOVQ 2960(R7), F20 // 0.030381944475693704
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 2528(R7), F16 // 0.04464285714255019
+	FMOVQ 2976(R7), F16 // 0.04464285714255019
 	WORD $0x4e6cce30 // fmla v16, v17, v12
-	FMOVQ 2528(R7), F17 // 0.04464285714255019
+	FMOVQ 2976(R7), F17 // 0.04464285714255019
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 2528(R7), F18 // 0.04464285714255019
+	FMOVQ 2976(R7), F18 // 0.04464285714255019
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 2528(R7), F19 // 0.04464285714255019
+	FMOVQ 2976(R7), F19 // 0.04464285714255019
 	WORD $0x4e6fceb3 // fmla v19, v21, v15
-	FMOVQ 2544(R7), F21 // 0.07500000000000119
+	FMOVQ 2992(R7), F21 // 0.07500000000000119
 	WORD $0x4e6cced5 // fmla v21, v22, v12
-	FMOVQ 2544(R7), F22 // 0.07500000000000119
+	FMOVQ 2992(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 2544(R7), F23 // 0.07500000000000119
+	FMOVQ 2992(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 2544(R7), F24 // 0.07500000000000119
+	FMOVQ 2992(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 2560(R7), F20 // 0.16666666666666666
+	FMOVQ 3008(R7), F20 // 0.16666666666666666
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 2560(R7), F12 // 0.16666666666666666
+	FMOVQ 3008(R7), F12 // 0.16666666666666666
 	WORD $0x4e6dce2c // fmla v12, v17, v13
-	FMOVQ 2560(R7), F13 // 0.16666666666666666
+	FMOVQ 3008(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece4d // fmla v13, v18, v14
-	FMOVQ 2560(R7), F14 // 0.16666666666666666
+	FMOVQ 3008(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce6e // fmla v14, v19, v15
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
 	WORD $0x4e65cecc // fmla v12, v22, v5
@@ -6619,30 +7611,30 @@ compute:
 	WORD $0x6e60dc03 // fmul v3, v0, v0
 	WORD $0x6ea21c61 // bit v1, v3, v2
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 2368(R7), F4 // 0.019579201619744684
+	FMOVQ 2816(R7), F4 // 0.019579201619744684
 	WORD $0x4e63cfa4 // fmla v4, v29, v3
-	FMOVQ 2384(R7), F5 // -0.019277545928584557
-	FMOVQ 2400(R7), F6 // 0.0030350071727267623
+	FMOVQ 2832(R7), F5 // -0.019277545928584557
+	FMOVQ 2848(R7), F6 // 0.0030350071727267623
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2416(R7), F5 // 0.009322101501082774
+	FMOVQ 2864(R7), F5 // 0.009322101501082774
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2432(R7), F4 // 0.00962140274734483
+	FMOVQ 2880(R7), F4 // 0.00962140274734483
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2448(R7), F6 // 0.011566511821890942
+	FMOVQ 2896(R7), F6 // 0.011566511821890942
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2464(R7), F5 // 0.013963775787848137
+	FMOVQ 2912(R7), F5 // 0.013963775787848137
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2480(R7), F4 // 0.017352816768546473
+	FMOVQ 2928(R7), F4 // 0.017352816768546473
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2496(R7), F6 // 0.022372157435623815
+	FMOVQ 2944(R7), F6 // 0.022372157435623815
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2512(R7), F5 // 0.030381944475693704
+	FMOVQ 2960(R7), F5 // 0.030381944475693704
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2528(R7), F4 // 0.04464285714255019
+	FMOVQ 2976(R7), F4 // 0.04464285714255019
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2544(R7), F6 // 0.07500000000000119
+	FMOVQ 2992(R7), F6 // 0.07500000000000119
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2560(R7), F5 // 0.16666666666666666
+	FMOVQ 3008(R7), F5 // 0.16666666666666666
 	WORD $0x4e63cc85 // fmla v5, v4, v3
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x6ee1f823 // fsqrt v3, v1
@@ -6706,12 +7698,12 @@ TEXT ·cbrtNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 2576(R7), F30 // 2.409919865102884e-181
-	FMOVQ 2592(R7), F29 // 4.149515568880993e+180
-	FMOVQ 2624(R7), F28 // 1.6069380442589903e+60
-	FMOVQ 2640(R7), F27 // 4.503599627370496e+15
-	FMOVQ 2656(R7), F26 // 0.3333333333333333
-	FMOVQ 2688(R7), F25 // 3
+	FMOVQ 3024(R7), F30 // 2.409919865102884e-181
+	FMOVQ 3040(R7), F29 // 4.149515568880993e+180
+	FMOVQ 3072(R7), F28 // 1.6069380442589903e+60
+	FMOVQ 3088(R7), F27 // 4.503599627370496e+15
+	FMOVQ 3104(R7), F26 // 0.3333333333333333
+	FMOVQ 3136(R7), F25 // 3
 	FMOVQ 224(R7), F24 // 0x8000000000000000
 	CMP $8, R6
 	BLT single
@@ -6730,7 +7722,7 @@ wide:
 	WORD $0x6efde4ad // fcmgt v13, v5, v29
 	WORD $0x6efde4ce // fcmgt v14, v6, v29
 	WORD $0x6efde4ef // fcmgt v15, v7, v29
-	FMOVQ 2608(R7), F16 // 6.223015277861142e-61
+	FMOVQ 3056(R7), F16 // 6.223015277861142e-61
 	FMOVQ 320(R7), F17 // 1
 	WORD $0x6ea81e11 // bit v17, v16, v8
 	FMOVQ 320(R7), F18 // 1
@@ -6766,13 +7758,13 @@ wide:
 	WORD $0x4efbd529 // fsub v9, v9, v27
 	WORD $0x4efbd54a // fsub v10, v10, v27
 	WORD $0x4efbd56b // fsub v11, v11, v27
-	FMOVQ 2672(R7), F12 // 2.92902569357e+12
+	FMOVQ 3120(R7), F12 // 2.92902569357e+12
 	WORD $0x4e7acd0c // fmla v12, v8, v26
-	FMOVQ 2672(R7), F8 // 2.92902569357e+12
+	FMOVQ 3120(R7), F8 // 2.92902569357e+12
 	WORD $0x4e7acd28 // fmla v8, v9, v26
-	FMOVQ 2672(R7), F9 // 2.92902569357e+12
+	FMOVQ 3120(R7), F9 // 2.92902569357e+12
 	WORD $0x4e7acd49 // fmla v9, v10, v26
-	FMOVQ 2672(R7), F10 // 2.92902569357e+12
+	FMOVQ 3120(R7), F10 // 2.92902569357e+12
 	WORD $0x4e7acd6a // fmla v10, v11, v26
 	WORD $0x4ee1998b // frintz v11, v12
 	WORD $0x4ee19908 // frintz v8, v8
@@ -6939,7 +7931,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee1e7c2 // fcmgt v2, v30, v1
 	WORD $0x6efde423 // fcmgt v3, v1, v29
-	FMOVQ 2608(R7), F4 // 6.223015277861142e-61
+	FMOVQ 3056(R7), F4 // 6.223015277861142e-61
 	FMOVQ 320(R7), F5 // 1
 	WORD $0x6ea21c85 // bit v5, v4, v2
 	WORD $0x6ea31f85 // bit v5, v28, v3
@@ -6949,7 +7941,7 @@ compute:
 	WORD $0x6f6c0422 // ushr v2, v1, 20
 	WORD $0x4efb8442 // add v2, v2, v27
 	WORD $0x4efbd442 // fsub v2, v2, v27
-	FMOVQ 2672(R7), F3 // 2.92902569357e+12
+	FMOVQ 3120(R7), F3 // 2.92902569357e+12
 	WORD $0x4e7acc43 // fmla v3, v2, v26
 	WORD $0x4ee19862 // frintz v2, v3
 	WORD $0x4e7bd442 // fadd v2, v2, v27
@@ -7021,12 +8013,12 @@ TEXT ·hypotNEON(SB), NOSPLIT, $0-72
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 2704(R7), F30 // 3.4395525670743494e-136
-	FMOVQ 2720(R7), F29 // 3.273390607896142e+150
-	FMOVQ 2592(R7), F28 // 4.149515568880993e+180
-	FMOVQ 2576(R7), F27 // 2.409919865102884e-181
-	FMOVQ 2736(R7), F26 // 3.725290298461914e-09
-	FMOVQ 2752(R7), F25 // 0x7ff0000000000000
+	FMOVQ 3152(R7), F30 // 3.4395525670743494e-136
+	FMOVQ 3168(R7), F29 // 3.273390607896142e+150
+	FMOVQ 3040(R7), F28 // 4.149515568880993e+180
+	FMOVQ 3024(R7), F27 // 2.409919865102884e-181
+	FMOVQ 3184(R7), F26 // 3.725290298461914e-09
+	FMOVQ 3200(R7), F25 // 0x7ff0000000000000
 	CMP $4, R6
 	BLT single
 wide:
@@ -9071,6 +10063,1034 @@ DATA erfinvSlopeFar<>+4080(SB)/8, $0x0000000000000000
 DATA erfinvSlopeFar<>+4088(SB)/8, $0x0000000000000000
 GLOBL erfinvSlopeFar<>(SB), RODATA|NOPTR, $4096
 
+DATA lgammaQuarters<>+0(SB)/8, $0x4002000000000000
+DATA lgammaQuarters<>+8(SB)/8, $0x3fd992dfc9539d9b
+DATA lgammaQuarters<>+16(SB)/8, $0x3c5ca5968df2610b
+DATA lgammaQuarters<>+24(SB)/8, $0xbfb5fc498795de96
+DATA lgammaQuarters<>+32(SB)/8, $0x3f99dff298b209a6
+DATA lgammaQuarters<>+40(SB)/8, $0xbf8155963451c816
+DATA lgammaQuarters<>+48(SB)/8, $0x3f68e9b025b980b1
+DATA lgammaQuarters<>+56(SB)/8, $0xbf52b1a505b7ae9c
+DATA lgammaQuarters<>+64(SB)/8, $0x3f3ce0fe413d86de
+DATA lgammaQuarters<>+72(SB)/8, $0xbf26c4b7a7efc415
+DATA lgammaQuarters<>+80(SB)/8, $0x3f1239986573bf9a
+DATA lgammaQuarters<>+88(SB)/8, $0xbefd844c6dcbe4d5
+DATA lgammaQuarters<>+96(SB)/8, $0x3ee81f1e99742872
+DATA lgammaQuarters<>+104(SB)/8, $0xbed3d8b841a2673c
+DATA lgammaQuarters<>+112(SB)/8, $0x3ec0702fff231da2
+DATA lgammaQuarters<>+120(SB)/8, $0xbeac7665537b08dc
+DATA lgammaQuarters<>+128(SB)/8, $0x3e97ce0ac2dee023
+DATA lgammaQuarters<>+136(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+144(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+152(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+160(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+168(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+176(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+256(SB)/8, $0x4006000000000000
+DATA lgammaQuarters<>+264(SB)/8, $0x3fd72c2097ce3928
+DATA lgammaQuarters<>+272(SB)/8, $0x3c7544994c4013cf
+DATA lgammaQuarters<>+280(SB)/8, $0xbfb0d3a377b6e721
+DATA lgammaQuarters<>+288(SB)/8, $0x3f906a6ddd8fb035
+DATA lgammaQuarters<>+296(SB)/8, $0xbf721a2b60f1648b
+DATA lgammaQuarters<>+304(SB)/8, $0x3f5558c905fc2cb5
+DATA lgammaQuarters<>+312(SB)/8, $0xbf3a405795ed682e
+DATA lgammaQuarters<>+320(SB)/8, $0x3f209b50a20de779
+DATA lgammaQuarters<>+328(SB)/8, $0xbf05715464b7c144
+DATA lgammaQuarters<>+336(SB)/8, $0x3eec1c234c179382
+DATA lgammaQuarters<>+344(SB)/8, $0xbed2a42cf0fb6e25
+DATA lgammaQuarters<>+352(SB)/8, $0x3eb8f3fe4e0ffb13
+DATA lgammaQuarters<>+360(SB)/8, $0xbea0d241cc06f297
+DATA lgammaQuarters<>+368(SB)/8, $0x3e86d30638bd96aa
+DATA lgammaQuarters<>+376(SB)/8, $0xbe6ff3aaacaa87da
+DATA lgammaQuarters<>+384(SB)/8, $0x3e55e34727df5292
+DATA lgammaQuarters<>+392(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+400(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+408(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+416(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+424(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+432(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+512(SB)/8, $0x400a000000000000
+DATA lgammaQuarters<>+520(SB)/8, $0x3fd54b70fd4d44ec
+DATA lgammaQuarters<>+528(SB)/8, $0x3c6c27f93d5fb02c
+DATA lgammaQuarters<>+536(SB)/8, $0xbfaadcea6e1f2543
+DATA lgammaQuarters<>+544(SB)/8, $0x3f866e19eabbf748
+DATA lgammaQuarters<>+552(SB)/8, $0xbf650baf74ade676
+DATA lgammaQuarters<>+560(SB)/8, $0x3f450f30d78c09a0
+DATA lgammaQuarters<>+568(SB)/8, $0xbf25f26c76ac2c36
+DATA lgammaQuarters<>+576(SB)/8, $0x3f07844722890adf
+DATA lgammaQuarters<>+584(SB)/8, $0xbee9b5a635ea95b4
+DATA lgammaQuarters<>+592(SB)/8, $0x3ecc88a21fd0c9ac
+DATA lgammaQuarters<>+600(SB)/8, $0xbeb0051790b80c91
+DATA lgammaQuarters<>+608(SB)/8, $0x3e9227d63cc30f9c
+DATA lgammaQuarters<>+616(SB)/8, $0xbe74ba671fdcd69b
+DATA lgammaQuarters<>+624(SB)/8, $0x3e57d0a57342e8e0
+DATA lgammaQuarters<>+632(SB)/8, $0xbe3c05676e364c0d
+DATA lgammaQuarters<>+640(SB)/8, $0x3e204100216d4ac0
+DATA lgammaQuarters<>+648(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+656(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+664(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+672(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+680(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+688(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+768(SB)/8, $0x400e000000000000
+DATA lgammaQuarters<>+776(SB)/8, $0x3fd3c5d0bbb36d3a
+DATA lgammaQuarters<>+784(SB)/8, $0xbc710ea4eff3dccf
+DATA lgammaQuarters<>+792(SB)/8, $0xbfa619ba2ea4372b
+DATA lgammaQuarters<>+800(SB)/8, $0x3f8027e5ea2e7682
+DATA lgammaQuarters<>+808(SB)/8, $0xbf5a697bbce79957
+DATA lgammaQuarters<>+816(SB)/8, $0x3f36f8430f2e145a
+DATA lgammaQuarters<>+824(SB)/8, $0xbf14c75cfd9cdc05
+DATA lgammaQuarters<>+832(SB)/8, $0x3ef3505eddf91dff
+DATA lgammaQuarters<>+840(SB)/8, $0xbed24f6a75e2720b
+DATA lgammaQuarters<>+848(SB)/8, $0x3eb19e9926dc7224
+DATA lgammaQuarters<>+856(SB)/8, $0xbe912726b4879633
+DATA lgammaQuarters<>+864(SB)/8, $0x3e70da9ff215a3d9
+DATA lgammaQuarters<>+872(SB)/8, $0xbe50af22236d8af1
+DATA lgammaQuarters<>+880(SB)/8, $0x3e309ec674c90979
+DATA lgammaQuarters<>+888(SB)/8, $0xbe10e0a495917a28
+DATA lgammaQuarters<>+896(SB)/8, $0x3df0fa3da210e043
+DATA lgammaQuarters<>+904(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+912(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+920(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+928(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+936(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+944(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1024(SB)/8, $0x4012000000000000
+DATA lgammaQuarters<>+1032(SB)/8, $0x3fd1f2843dd9ba53
+DATA lgammaQuarters<>+1040(SB)/8, $0xbc4b9976c2aea9c5
+DATA lgammaQuarters<>+1048(SB)/8, $0xbfa12f6517296759
+DATA lgammaQuarters<>+1056(SB)/8, $0x3f75377bc89b391c
+DATA lgammaQuarters<>+1064(SB)/8, $0xbf4d1cdeab6508ae
+DATA lgammaQuarters<>+1072(SB)/8, $0x3f252f77b7e8d5e4
+DATA lgammaQuarters<>+1080(SB)/8, $0xbf0002514174c47c
+DATA lgammaQuarters<>+1088(SB)/8, $0x3ed8d6386ffef306
+DATA lgammaQuarters<>+1096(SB)/8, $0xbeb3a3b2ffb6945d
+DATA lgammaQuarters<>+1104(SB)/8, $0x3e8f8443c415d307
+DATA lgammaQuarters<>+1112(SB)/8, $0xbe69947764f6856e
+DATA lgammaQuarters<>+1120(SB)/8, $0x3e44f4039c11abab
+DATA lgammaQuarters<>+1128(SB)/8, $0xbe21484b2aef3d41
+DATA lgammaQuarters<>+1136(SB)/8, $0x3dfcb467374f6278
+DATA lgammaQuarters<>+1144(SB)/8, $0xbdd8ed2b4c2d53df
+DATA lgammaQuarters<>+1152(SB)/8, $0x3db4e89f87d0083b
+DATA lgammaQuarters<>+1160(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1168(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1176(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1280(SB)/8, $0x4016000000000000
+DATA lgammaQuarters<>+1288(SB)/8, $0x3fd01521b622d78b
+DATA lgammaQuarters<>+1296(SB)/8, $0xbc52d14244b2435f
+DATA lgammaQuarters<>+1304(SB)/8, $0xbf99f4ba29bfc2ed
+DATA lgammaQuarters<>+1312(SB)/8, $0x3f6a9c66da2499c9
+DATA lgammaQuarters<>+1320(SB)/8, $0xbf3e21629ca4fa37
+DATA lgammaQuarters<>+1328(SB)/8, $0x3f120839a75858fc
+DATA lgammaQuarters<>+1336(SB)/8, $0xbee65e917afbb7de
+DATA lgammaQuarters<>+1344(SB)/8, $0x3ebc73e5a04feb3a
+DATA lgammaQuarters<>+1352(SB)/8, $0xbe926eaf75982c71
+DATA lgammaQuarters<>+1360(SB)/8, $0x3e6838f7cbe7c18f
+DATA lgammaQuarters<>+1368(SB)/8, $0xbe40184621bf4a6b
+DATA lgammaQuarters<>+1376(SB)/8, $0x3e15952ba0453ce3
+DATA lgammaQuarters<>+1384(SB)/8, $0xbded26619918df68
+DATA lgammaQuarters<>+1392(SB)/8, $0x3dc3d017532fcdb6
+DATA lgammaQuarters<>+1400(SB)/8, $0xbd9bcb3be6dae2f6
+DATA lgammaQuarters<>+1408(SB)/8, $0x3d731464143dfbec
+DATA lgammaQuarters<>+1416(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1424(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1432(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1536(SB)/8, $0x401a000000000000
+DATA lgammaQuarters<>+1544(SB)/8, $0x3fcd4900dd4e6304
+DATA lgammaQuarters<>+1552(SB)/8, $0xbc6f769d39b4db49
+DATA lgammaQuarters<>+1560(SB)/8, $0xbf947acd07fd09ae
+DATA lgammaQuarters<>+1568(SB)/8, $0x3f61fd2a322968c7
+DATA lgammaQuarters<>+1576(SB)/8, $0xbf315d1037b82fd3
+DATA lgammaQuarters<>+1584(SB)/8, $0x3f01ab6168d8c82e
+DATA lgammaQuarters<>+1592(SB)/8, $0xbed29afa91084b19
+DATA lgammaQuarters<>+1600(SB)/8, $0x3ea410fb8e2336e5
+DATA lgammaQuarters<>+1608(SB)/8, $0xbe7607c632eda44f
+DATA lgammaQuarters<>+1616(SB)/8, $0x3e4885462dbc0fad
+DATA lgammaQuarters<>+1624(SB)/8, $0xbe1b974dbad49ded
+DATA lgammaQuarters<>+1632(SB)/8, $0x3def524b04f59d6d
+DATA lgammaQuarters<>+1640(SB)/8, $0xbdc1e7f18b4c8fed
+DATA lgammaQuarters<>+1648(SB)/8, $0x3d949a0f5144b81a
+DATA lgammaQuarters<>+1656(SB)/8, $0xbd6846e358b6ae59
+DATA lgammaQuarters<>+1664(SB)/8, $0x3d3c35080aea4f12
+DATA lgammaQuarters<>+1672(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1680(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1688(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1792(SB)/8, $0x401e000000000000
+DATA lgammaQuarters<>+1800(SB)/8, $0x3fcaf9e7469da60a
+DATA lgammaQuarters<>+1808(SB)/8, $0x3c4f8adb3d00603d
+DATA lgammaQuarters<>+1816(SB)/8, $0xbf90ad8960869b1f
+DATA lgammaQuarters<>+1824(SB)/8, $0x3f59aa249398daf1
+DATA lgammaQuarters<>+1832(SB)/8, $0xbf259c89b46dda38
+DATA lgammaQuarters<>+1840(SB)/8, $0x3ef324a575cc95c2
+DATA lgammaQuarters<>+1848(SB)/8, $0xbec18589cad5124b
+DATA lgammaQuarters<>+1856(SB)/8, $0x3e9069718b1f646a
+DATA lgammaQuarters<>+1864(SB)/8, $0xbe5f47063bf39c0e
+DATA lgammaQuarters<>+1872(SB)/8, $0x3e2e33e2322aa9d6
+DATA lgammaQuarters<>+1880(SB)/8, $0xbdfd79aa11dbfd24
+DATA lgammaQuarters<>+1888(SB)/8, $0x3dcd03bae06e7a5b
+DATA lgammaQuarters<>+1896(SB)/8, $0xbd9cc3992a4d981d
+DATA lgammaQuarters<>+1904(SB)/8, $0x3d6cb0b0da1c367e
+DATA lgammaQuarters<>+1912(SB)/8, $0xbd3d2b82efb0a10b
+DATA lgammaQuarters<>+1920(SB)/8, $0x3d0d60a9e0b5ac51
+DATA lgammaQuarters<>+1928(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1936(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1944(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+1992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2048(SB)/8, $0x3fe2000000000000
+DATA lgammaQuarters<>+2056(SB)/8, $0x3fe75659640c7518
+DATA lgammaQuarters<>+2064(SB)/8, $0x3c885e72f95ea3d1
+DATA lgammaQuarters<>+2072(SB)/8, $0xbfe021417305dbad
+DATA lgammaQuarters<>+2080(SB)/8, $0x3fe1bd803ceb6e3e
+DATA lgammaQuarters<>+2088(SB)/8, $0xbfe7180ec8b385ba
+DATA lgammaQuarters<>+2096(SB)/8, $0x3ff04922a2037b72
+DATA lgammaQuarters<>+2104(SB)/8, $0xbff80be971535ad5
+DATA lgammaQuarters<>+2112(SB)/8, $0x40024a6b5a59a2d3
+DATA lgammaQuarters<>+2120(SB)/8, $0xc00c6bea732d27be
+DATA lgammaQuarters<>+2128(SB)/8, $0x40167000b8fd4082
+DATA lgammaQuarters<>+2136(SB)/8, $0xc021efdb01b96e7e
+DATA lgammaQuarters<>+2144(SB)/8, $0x402cf84fc03dff59
+DATA lgammaQuarters<>+2152(SB)/8, $0xc03793e195cd427d
+DATA lgammaQuarters<>+2160(SB)/8, $0x404355c8dd609ca2
+DATA lgammaQuarters<>+2168(SB)/8, $0xc05093e6c5e665db
+DATA lgammaQuarters<>+2176(SB)/8, $0x405b80d6ed248e58
+DATA lgammaQuarters<>+2184(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2192(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2200(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2280(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2288(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2296(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2304(SB)/8, $0x3fe6000000000000
+DATA lgammaQuarters<>+2312(SB)/8, $0x3fe58f53767cb430
+DATA lgammaQuarters<>+2320(SB)/8, $0x3c5d58dccb2e7a00
+DATA lgammaQuarters<>+2328(SB)/8, $0xbfd92432b2c840f0
+DATA lgammaQuarters<>+2336(SB)/8, $0x3fd6cf2257efcffa
+DATA lgammaQuarters<>+2344(SB)/8, $0xbfd866d5df6ec051
+DATA lgammaQuarters<>+2352(SB)/8, $0x3fdc44947707fedf
+DATA lgammaQuarters<>+2360(SB)/8, $0xbfe122dd41a9a924
+DATA lgammaQuarters<>+2368(SB)/8, $0x3fe5659498d8e613
+DATA lgammaQuarters<>+2376(SB)/8, $0xbfeb46e6c3c471c5
+DATA lgammaQuarters<>+2384(SB)/8, $0x3ff1a8b777cf6b36
+DATA lgammaQuarters<>+2392(SB)/8, $0xbff7251392c681c0
+DATA lgammaQuarters<>+2400(SB)/8, $0x3ffea2571104eb86
+DATA lgammaQuarters<>+2408(SB)/8, $0xc0046ef4385cd2c8
+DATA lgammaQuarters<>+2416(SB)/8, $0x400b73c516c71cfc
+DATA lgammaQuarters<>+2424(SB)/8, $0xc01307eac0a7100f
+DATA lgammaQuarters<>+2432(SB)/8, $0x4019da3bbf11aa6d
+DATA lgammaQuarters<>+2440(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2448(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2456(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2536(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2544(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2552(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2560(SB)/8, $0x3fea000000000000
+DATA lgammaQuarters<>+2568(SB)/8, $0x3fe4255956f9953e
+DATA lgammaQuarters<>+2576(SB)/8, $0xbc8d48df9847e02c
+DATA lgammaQuarters<>+2584(SB)/8, $0xbfd465b7cded72f5
+DATA lgammaQuarters<>+2592(SB)/8, $0x3fcf88cd9b6cd3d2
+DATA lgammaQuarters<>+2600(SB)/8, $0xbfcca425a056b4a8
+DATA lgammaQuarters<>+2608(SB)/8, $0x3fcc27654ea68a89
+DATA lgammaQuarters<>+2616(SB)/8, $0xbfccf60eac2e9503
+DATA lgammaQuarters<>+2624(SB)/8, $0x3fcead11f3634332
+DATA lgammaQuarters<>+2632(SB)/8, $0xbfd0952695bb1d4b
+DATA lgammaQuarters<>+2640(SB)/8, $0x3fd2343a34fae753
+DATA lgammaQuarters<>+2648(SB)/8, $0xbfd4391ce6898e19
+DATA lgammaQuarters<>+2656(SB)/8, $0x3fd6aeafef6a44b3
+DATA lgammaQuarters<>+2664(SB)/8, $0xbfd9a3ac7aa8cedd
+DATA lgammaQuarters<>+2672(SB)/8, $0x3fdd2dcdd3b9eb25
+DATA lgammaQuarters<>+2680(SB)/8, $0xbfe101d40393dc27
+DATA lgammaQuarters<>+2688(SB)/8, $0x3fe390603f03c6aa
+DATA lgammaQuarters<>+2696(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2704(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2712(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2792(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2800(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2808(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2816(SB)/8, $0x3fee000000000000
+DATA lgammaQuarters<>+2824(SB)/8, $0x3fe2fb55f60ad541
+DATA lgammaQuarters<>+2832(SB)/8, $0x3c8e0388a53ea7cb
+DATA lgammaQuarters<>+2840(SB)/8, $0xbfd10837103fb804
+DATA lgammaQuarters<>+2848(SB)/8, $0x3fc6f64c2c766a9b
+DATA lgammaQuarters<>+2856(SB)/8, $0xbfc21f846c165d8f
+DATA lgammaQuarters<>+2864(SB)/8, $0x3fbef1b5afb3c59d
+DATA lgammaQuarters<>+2872(SB)/8, $0xbfbba4f50f21addc
+DATA lgammaQuarters<>+2880(SB)/8, $0x3fb96da7105b8e16
+DATA lgammaQuarters<>+2888(SB)/8, $0xbfb7df043dfcaf36
+DATA lgammaQuarters<>+2896(SB)/8, $0x3fb6c00432352147
+DATA lgammaQuarters<>+2904(SB)/8, $0xbfb5efd7047a3c8f
+DATA lgammaQuarters<>+2912(SB)/8, $0x3fb55a3741ad1041
+DATA lgammaQuarters<>+2920(SB)/8, $0xbfb4f1867465ed7e
+DATA lgammaQuarters<>+2928(SB)/8, $0x3fb4ad89a3027243
+DATA lgammaQuarters<>+2936(SB)/8, $0xbfb4d056ddc68673
+DATA lgammaQuarters<>+2944(SB)/8, $0x3fb4c41f6f02ddaf
+DATA lgammaQuarters<>+2952(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2960(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2968(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+2992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3048(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3056(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3064(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3072(SB)/8, $0x3ff2000000000000
+DATA lgammaQuarters<>+3080(SB)/8, $0x3fe18fa23339f753
+DATA lgammaQuarters<>+3088(SB)/8, $0xbc59d5a2c853f11e
+DATA lgammaQuarters<>+3096(SB)/8, $0xbfcb0711b5caafdf
+DATA lgammaQuarters<>+3104(SB)/8, $0x3fbe9e50dcc1e9ae
+DATA lgammaQuarters<>+3112(SB)/8, $0xbfb4348c4d3c9d3f
+DATA lgammaQuarters<>+3120(SB)/8, $0x3facd104346b905b
+DATA lgammaQuarters<>+3128(SB)/8, $0xbfa580598a5aca33
+DATA lgammaQuarters<>+3136(SB)/8, $0x3fa084e46879027b
+DATA lgammaQuarters<>+3144(SB)/8, $0xbf99e756871af674
+DATA lgammaQuarters<>+3152(SB)/8, $0x3f949db401fb97ee
+DATA lgammaQuarters<>+3160(SB)/8, $0xbf90991f2857eb28
+DATA lgammaQuarters<>+3168(SB)/8, $0x3f8af942842aa1b0
+DATA lgammaQuarters<>+3176(SB)/8, $0xbf861225681dfbce
+DATA lgammaQuarters<>+3184(SB)/8, $0x3f822f2ec88861ef
+DATA lgammaQuarters<>+3192(SB)/8, $0xbf7f517ec58a8783
+DATA lgammaQuarters<>+3200(SB)/8, $0x3f7a128382535537
+DATA lgammaQuarters<>+3208(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3216(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3224(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3232(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3240(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3248(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3256(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3264(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3272(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3280(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3288(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3296(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3304(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3312(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3320(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3328(SB)/8, $0x3ff6000000000000
+DATA lgammaQuarters<>+3336(SB)/8, $0x3fe013d8539b967a
+DATA lgammaQuarters<>+3344(SB)/8, $0xbc8f9d92935b9c86
+DATA lgammaQuarters<>+3352(SB)/8, $0xbfc4e6fc9adb1f54
+DATA lgammaQuarters<>+3360(SB)/8, $0x3fb3911f425318a4
+DATA lgammaQuarters<>+3368(SB)/8, $0xbfa5357c893b0bff
+DATA lgammaQuarters<>+3376(SB)/8, $0x3f98cdb39b33d088
+DATA lgammaQuarters<>+3384(SB)/8, $0xbf8e585647369c5e
+DATA lgammaQuarters<>+3392(SB)/8, $0x3f831d3c4bf55d27
+DATA lgammaQuarters<>+3400(SB)/8, $0xbf789356e26c7fb1
+DATA lgammaQuarters<>+3408(SB)/8, $0x3f70095ff8b0b583
+DATA lgammaQuarters<>+3416(SB)/8, $0xbf652b96f73afd72
+DATA lgammaQuarters<>+3424(SB)/8, $0x3f5c33c6e41b53f0
+DATA lgammaQuarters<>+3432(SB)/8, $0xbf52eb775f72a250
+DATA lgammaQuarters<>+3440(SB)/8, $0x3f498c879dbbb9f8
+DATA lgammaQuarters<>+3448(SB)/8, $0xbf41cbaef3fffd40
+DATA lgammaQuarters<>+3456(SB)/8, $0x3f3845962bcaeec1
+DATA lgammaQuarters<>+3464(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3472(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3480(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3488(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3496(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3504(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3512(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3520(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3528(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3536(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3544(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3552(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3560(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3568(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3576(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3584(SB)/8, $0x3ffa000000000000
+DATA lgammaQuarters<>+3592(SB)/8, $0x3fddcfd339a88006
+DATA lgammaQuarters<>+3600(SB)/8, $0xbc79b8c95977dd11
+DATA lgammaQuarters<>+3608(SB)/8, $0xbfc0d79494357498
+DATA lgammaQuarters<>+3616(SB)/8, $0x3faaebb0c81e5095
+DATA lgammaQuarters<>+3624(SB)/8, $0xbf98c66d24dc2b86
+DATA lgammaQuarters<>+3632(SB)/8, $0x3f888f37b6d038dc
+DATA lgammaQuarters<>+3640(SB)/8, $0xbf79755f4418bd9e
+DATA lgammaQuarters<>+3648(SB)/8, $0x3f6b2cd23b56c55c
+DATA lgammaQuarters<>+3656(SB)/8, $0xbf5d9b603896227b
+DATA lgammaQuarters<>+3664(SB)/8, $0x3f505f40f228ffd6
+DATA lgammaQuarters<>+3672(SB)/8, $0xbf4250cfadf0d5aa
+DATA lgammaQuarters<>+3680(SB)/8, $0x3f34ad1edf25810f
+DATA lgammaQuarters<>+3688(SB)/8, $0xbf2782923297bacd
+DATA lgammaQuarters<>+3696(SB)/8, $0x3f1ae6340d67452f
+DATA lgammaQuarters<>+3704(SB)/8, $0xbf0f8378c97649a6
+DATA lgammaQuarters<>+3712(SB)/8, $0x3f02345ddb2a4eb4
+DATA lgammaQuarters<>+3720(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3728(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3736(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3744(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3752(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3760(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3768(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3776(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3784(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3792(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3800(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3808(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3816(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3824(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3832(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3840(SB)/8, $0x3ffe000000000000
+DATA lgammaQuarters<>+3848(SB)/8, $0x3fdbe5346f51a230
+DATA lgammaQuarters<>+3856(SB)/8, $0xbc404eee7ff5cf10
+DATA lgammaQuarters<>+3864(SB)/8, $0xbfbbf346f5de0ad4
+DATA lgammaQuarters<>+3872(SB)/8, $0x3fa384caef1e460e
+DATA lgammaQuarters<>+3880(SB)/8, $0xbf8f3cb040748f2b
+DATA lgammaQuarters<>+3888(SB)/8, $0x3f7ae0b9be13acdf
+DATA lgammaQuarters<>+3896(SB)/8, $0xbf682bef48fca5f4
+DATA lgammaQuarters<>+3904(SB)/8, $0x3f5661e03b76ab0d
+DATA lgammaQuarters<>+3912(SB)/8, $0xbf4527a91e615bc1
+DATA lgammaQuarters<>+3920(SB)/8, $0x3f344c72482c21ce
+DATA lgammaQuarters<>+3928(SB)/8, $0xbf23b3d6ad435c9d
+DATA lgammaQuarters<>+3936(SB)/8, $0x3f134c4f5e44f5e7
+DATA lgammaQuarters<>+3944(SB)/8, $0xbf030a2a7631f867
+DATA lgammaQuarters<>+3952(SB)/8, $0x3ef2e6857be005aa
+DATA lgammaQuarters<>+3960(SB)/8, $0xbee31f3e56cdb032
+DATA lgammaQuarters<>+3968(SB)/8, $0x3ed32a4792f40d55
+DATA lgammaQuarters<>+3976(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3984(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+3992(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4000(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4008(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4016(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4024(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4032(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4040(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4048(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4056(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4064(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4072(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4080(SB)/8, $0x0000000000000000
+DATA lgammaQuarters<>+4088(SB)/8, $0x0000000000000000
+GLOBL lgammaQuarters<>(SB), RODATA|NOPTR, $4096
+
+DATA digammaQuarters<>+0(SB)/8, $0x4002000000000000
+DATA digammaQuarters<>+8(SB)/8, $0x3fe73d61824db150
+DATA digammaQuarters<>+16(SB)/8, $0xbc8460bef5cbbd3f
+DATA digammaQuarters<>+24(SB)/8, $0xbfcb6cc92a4e98a5
+DATA digammaQuarters<>+32(SB)/8, $0x3fb4422f4a620ade
+DATA digammaQuarters<>+40(SB)/8, $0xbfa043c9fb4c0255
+DATA digammaQuarters<>+48(SB)/8, $0x3f8b34a189ec7f36
+DATA digammaQuarters<>+56(SB)/8, $0xbf77468d9de07c78
+DATA digammaQuarters<>+64(SB)/8, $0x3f642f551b522639
+DATA digammaQuarters<>+72(SB)/8, $0xbf51a7274fa3d322
+DATA digammaQuarters<>+80(SB)/8, $0x3f3f0b752e75ee41
+DATA digammaQuarters<>+88(SB)/8, $0xbf2b6519292efc8f
+DATA digammaQuarters<>+96(SB)/8, $0x3f183b1c26e73e67
+DATA digammaQuarters<>+104(SB)/8, $0xbf057323ffc5e99d
+DATA digammaQuarters<>+112(SB)/8, $0x3ef305c53fabb2b3
+DATA digammaQuarters<>+120(SB)/8, $0xbee1a4a857ba97f4
+DATA digammaQuarters<>+128(SB)/8, $0x3ecf5516c7a9a9c4
+DATA digammaQuarters<>+136(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+144(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+152(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+160(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+168(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+176(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+256(SB)/8, $0x4006000000000000
+DATA digammaQuarters<>+264(SB)/8, $0x3fe456ed4709547f
+DATA digammaQuarters<>+272(SB)/8, $0xbc87abbf6baa8c65
+DATA digammaQuarters<>+280(SB)/8, $0xbfc3ace4e5e581b7
+DATA digammaQuarters<>+288(SB)/8, $0x3fa796a0cb9d41cf
+DATA digammaQuarters<>+296(SB)/8, $0xbf8eaea2eb36d9c3
+DATA digammaQuarters<>+304(SB)/8, $0x3f74cc2b736935dd
+DATA digammaQuarters<>+312(SB)/8, $0xbf5ce0947158f322
+DATA digammaQuarters<>+320(SB)/8, $0x3f445937d966c1d1
+DATA digammaQuarters<>+328(SB)/8, $0xbf2cf4e5227f8690
+DATA digammaQuarters<>+336(SB)/8, $0x3f14bcd78237a96f
+DATA digammaQuarters<>+344(SB)/8, $0xbefdd60b8c4cd67a
+DATA digammaQuarters<>+352(SB)/8, $0x3ee587b4092cceef
+DATA digammaQuarters<>+360(SB)/8, $0xbecf216e418d6456
+DATA digammaQuarters<>+368(SB)/8, $0x3eb68c78a1bbfe73
+DATA digammaQuarters<>+376(SB)/8, $0xbea0d60cdccf96cb
+DATA digammaQuarters<>+384(SB)/8, $0x3e886ff81cdc2cc6
+DATA digammaQuarters<>+392(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+400(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+408(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+416(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+424(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+432(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+512(SB)/8, $0x400a000000000000
+DATA digammaQuarters<>+520(SB)/8, $0x3fe2328b265d0afa
+DATA digammaQuarters<>+528(SB)/8, $0x3c82c4b30db9a0ec
+DATA digammaQuarters<>+536(SB)/8, $0xbfbde63f0064ceb5
+DATA digammaQuarters<>+544(SB)/8, $0x3f9e2f4482eb66ee
+DATA digammaQuarters<>+552(SB)/8, $0xbf807f0a1c318a05
+DATA digammaQuarters<>+560(SB)/8, $0x3f62ca0a8dc3c40e
+DATA digammaQuarters<>+568(SB)/8, $0xbf45ee3008fce846
+DATA digammaQuarters<>+576(SB)/8, $0x3f2a000dd0fd3216
+DATA digammaQuarters<>+584(SB)/8, $0xbf0f268842d07675
+DATA digammaQuarters<>+592(SB)/8, $0x3ef2cbf9ed6b2384
+DATA digammaQuarters<>+600(SB)/8, $0xbed6cd50167e5301
+DATA digammaQuarters<>+608(SB)/8, $0x3ebbc38579f97b02
+DATA digammaQuarters<>+616(SB)/8, $0xbea0f21a7cb55a4d
+DATA digammaQuarters<>+624(SB)/8, $0x3e84bb11975a8b1c
+DATA digammaQuarters<>+632(SB)/8, $0xbe69eecc7f018d18
+DATA digammaQuarters<>+640(SB)/8, $0x3e4fcf08f5bb6f6f
+DATA digammaQuarters<>+648(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+656(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+664(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+672(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+680(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+688(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+768(SB)/8, $0x400e000000000000
+DATA digammaQuarters<>+776(SB)/8, $0x3fe0894ca60bcdd2
+DATA digammaQuarters<>+784(SB)/8, $0xbc76cb3b660fe2eb
+DATA digammaQuarters<>+792(SB)/8, $0xbfb7a6d07dba7661
+DATA digammaQuarters<>+800(SB)/8, $0x3f94a2d0a2bf1759
+DATA digammaQuarters<>+808(SB)/8, $0xbf7373feab32b007
+DATA digammaQuarters<>+816(SB)/8, $0x3f53199a96321fec
+DATA digammaQuarters<>+824(SB)/8, $0xbf333851e38d7b26
+DATA digammaQuarters<>+832(SB)/8, $0x3f13a74ad1001ee0
+DATA digammaQuarters<>+840(SB)/8, $0xbef451a9ebc64e4b
+DATA digammaQuarters<>+848(SB)/8, $0x3ed52be7e6db8502
+DATA digammaQuarters<>+856(SB)/8, $0xbeb62f60c61c9170
+DATA digammaQuarters<>+864(SB)/8, $0x3e97583b88dc78c2
+DATA digammaQuarters<>+872(SB)/8, $0xbe78a3c1344941e2
+DATA digammaQuarters<>+880(SB)/8, $0x3e5a121bac13b1e6
+DATA digammaQuarters<>+888(SB)/8, $0xbe3c1157b883118b
+DATA digammaQuarters<>+896(SB)/8, $0x3e1dcb41969ba96e
+DATA digammaQuarters<>+904(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+912(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+920(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+928(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+936(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+944(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1024(SB)/8, $0x4012000000000000
+DATA digammaQuarters<>+1032(SB)/8, $0x3fdd414de2a1bd59
+DATA digammaQuarters<>+1040(SB)/8, $0xbc77df0e852d29ad
+DATA digammaQuarters<>+1048(SB)/8, $0xbfb18ec5734b2440
+DATA digammaQuarters<>+1056(SB)/8, $0x3f897bb4c3f42345
+DATA digammaQuarters<>+1064(SB)/8, $0xbf63ec37e7359592
+DATA digammaQuarters<>+1072(SB)/8, $0x3f4035009631c666
+DATA digammaQuarters<>+1080(SB)/8, $0xbf1b0544f669ec30
+DATA digammaQuarters<>+1088(SB)/8, $0x3ef6e4ce9209339f
+DATA digammaQuarters<>+1096(SB)/8, $0xbed39e9b3ba9bfd6
+DATA digammaQuarters<>+1104(SB)/8, $0x3eb0f408ec16606f
+DATA digammaQuarters<>+1112(SB)/8, $0xbe8d7ad26d9f6820
+DATA digammaQuarters<>+1120(SB)/8, $0x3e69c03506ee0eea
+DATA digammaQuarters<>+1128(SB)/8, $0xbe468ecb1df7475f
+DATA digammaQuarters<>+1136(SB)/8, $0x3e23d4a3ecd734b1
+DATA digammaQuarters<>+1144(SB)/8, $0xbe024008e13f3c77
+DATA digammaQuarters<>+1152(SB)/8, $0x3de01bd5a4cee12c
+DATA digammaQuarters<>+1160(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1168(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1176(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1280(SB)/8, $0x4016000000000000
+DATA digammaQuarters<>+1288(SB)/8, $0x3fd9885758262b9a
+DATA digammaQuarters<>+1296(SB)/8, $0x3c7ea1bfacf5d6b6
+DATA digammaQuarters<>+1304(SB)/8, $0xbfa94e7d56a352f9
+DATA digammaQuarters<>+1312(SB)/8, $0x3f7e0b93f149a013
+DATA digammaQuarters<>+1320(SB)/8, $0xbf53266c98ddedeb
+DATA digammaQuarters<>+1328(SB)/8, $0x3f295ddbf99b933d
+DATA digammaQuarters<>+1336(SB)/8, $0xbf0135121655d3df
+DATA digammaQuarters<>+1344(SB)/8, $0x3ed7b9dbcd94d93e
+DATA digammaQuarters<>+1352(SB)/8, $0xbeb08c188da90831
+DATA digammaQuarters<>+1360(SB)/8, $0x3e87478c5ad95088
+DATA digammaQuarters<>+1368(SB)/8, $0xbe607b773a46bfbf
+DATA digammaQuarters<>+1376(SB)/8, $0x3e37752231cf9bbf
+DATA digammaQuarters<>+1384(SB)/8, $0xbe10c0e12abfea6d
+DATA digammaQuarters<>+1392(SB)/8, $0x3de803ac32b741e3
+DATA digammaQuarters<>+1400(SB)/8, $0xbdc1c26cee460a4f
+DATA digammaQuarters<>+1408(SB)/8, $0x3d99939c94b14faa
+DATA digammaQuarters<>+1416(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1424(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1432(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1536(SB)/8, $0x401a000000000000
+DATA digammaQuarters<>+1544(SB)/8, $0x3fd6c645d8818b46
+DATA digammaQuarters<>+1552(SB)/8, $0x3c4cf866d37a26d7
+DATA digammaQuarters<>+1560(SB)/8, $0xbfa3438b6dc739a3
+DATA digammaQuarters<>+1568(SB)/8, $0x3f735f9c845484a6
+DATA digammaQuarters<>+1576(SB)/8, $0xbf44dc70c849f497
+DATA digammaQuarters<>+1584(SB)/8, $0x3f174fd3a1944936
+DATA digammaQuarters<>+1592(SB)/8, $0xbeeaaa43596b7c5b
+DATA digammaQuarters<>+1600(SB)/8, $0x3ebefdb3cf46fcc0
+DATA digammaQuarters<>+1608(SB)/8, $0xbe9237ccb1e2eb59
+DATA digammaQuarters<>+1616(SB)/8, $0x3e659abf2be86a15
+DATA digammaQuarters<>+1624(SB)/8, $0xbe39caa5acb0d6d8
+DATA digammaQuarters<>+1632(SB)/8, $0x3e0ef3ab93adffee
+DATA digammaQuarters<>+1640(SB)/8, $0xbde2a5ac89a09725
+DATA digammaQuarters<>+1648(SB)/8, $0x3db68c581dbfadb7
+DATA digammaQuarters<>+1656(SB)/8, $0xbd8be7e73a9ade92
+DATA digammaQuarters<>+1664(SB)/8, $0x3d60f5785c1922bc
+DATA digammaQuarters<>+1672(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1680(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1688(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1792(SB)/8, $0x401e000000000000
+DATA digammaQuarters<>+1800(SB)/8, $0x3fd4a22b0eb36b4b
+DATA digammaQuarters<>+1808(SB)/8, $0xbc7bee3e1513b9bf
+DATA digammaQuarters<>+1816(SB)/8, $0xbf9e7ce3867ae7fe
+DATA digammaQuarters<>+1824(SB)/8, $0x3f6a9e57ce63d910
+DATA digammaQuarters<>+1832(SB)/8, $0xbf38d300920283e5
+DATA digammaQuarters<>+1840(SB)/8, $0x3f07ff82b5d8b635
+DATA digammaQuarters<>+1848(SB)/8, $0xbed7bb8a54439d44
+DATA digammaQuarters<>+1856(SB)/8, $0x3ea7d70c3916c58d
+DATA digammaQuarters<>+1864(SB)/8, $0xbe7838dbc00b8d26
+DATA digammaQuarters<>+1872(SB)/8, $0x3e48d2b2a9bb7f58
+DATA digammaQuarters<>+1880(SB)/8, $0xbe199c1a041601ed
+DATA digammaQuarters<>+1888(SB)/8, $0x3dea8ff7ad35bacc
+DATA digammaQuarters<>+1896(SB)/8, $0xbdbbaaa5f54564e9
+DATA digammaQuarters<>+1904(SB)/8, $0x3d8cebc1f50e33a1
+DATA digammaQuarters<>+1912(SB)/8, $0xbd5ec946a309fb32
+DATA digammaQuarters<>+1920(SB)/8, $0x3d302d9f492cbea3
+DATA digammaQuarters<>+1928(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1936(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1944(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+1992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2048(SB)/8, $0x3fe2000000000000
+DATA digammaQuarters<>+2056(SB)/8, $0x3ffdf968fe0029f6
+DATA digammaQuarters<>+2064(SB)/8, $0xbc90ae54546f800c
+DATA digammaQuarters<>+2072(SB)/8, $0xc00354ec5259e570
+DATA digammaQuarters<>+2080(SB)/8, $0x400fd0a23169cf47
+DATA digammaQuarters<>+2088(SB)/8, $0xc01ba4ce2318ffb9
+DATA digammaQuarters<>+2096(SB)/8, $0x4028645ba65c4e43
+DATA digammaQuarters<>+2104(SB)/8, $0xc035a0b308f0afc6
+DATA digammaQuarters<>+2112(SB)/8, $0x4043353cac48ecfd
+DATA digammaQuarters<>+2120(SB)/8, $0xc05111898ed89d14
+DATA digammaQuarters<>+2128(SB)/8, $0x405e57381005a2f0
+DATA digammaQuarters<>+2136(SB)/8, $0xc06af7f84c520fe0
+DATA digammaQuarters<>+2144(SB)/8, $0x4077f8c6be526459
+DATA digammaQuarters<>+2152(SB)/8, $0xc0854ab4ce085b16
+DATA digammaQuarters<>+2160(SB)/8, $0x4092ed1040be6cc8
+DATA digammaQuarters<>+2168(SB)/8, $0xc0a19537a014097a
+DATA digammaQuarters<>+2176(SB)/8, $0x40af42298a326fb2
+DATA digammaQuarters<>+2184(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2192(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2200(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2280(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2288(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2296(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2304(SB)/8, $0x3fe6000000000000
+DATA digammaQuarters<>+2312(SB)/8, $0x3ff9f56531b62dbf
+DATA digammaQuarters<>+2320(SB)/8, $0x3c990f89e28775d7
+DATA digammaQuarters<>+2328(SB)/8, $0xbffabf6f9e982e17
+DATA digammaQuarters<>+2336(SB)/8, $0x4001b4aed8a735c7
+DATA digammaQuarters<>+2344(SB)/8, $0xc008f5bd1b645d3d
+DATA digammaQuarters<>+2352(SB)/8, $0x4011f2607d5ad95d
+DATA digammaQuarters<>+2360(SB)/8, $0xc019fdaea7539537
+DATA digammaQuarters<>+2368(SB)/8, $0x4022dec887a4d824
+DATA digammaQuarters<>+2376(SB)/8, $0xc02b6dd13c042d82
+DATA digammaQuarters<>+2384(SB)/8, $0x4033f161a025e477
+DATA digammaQuarters<>+2392(SB)/8, $0xc03d01343c0183e7
+DATA digammaQuarters<>+2400(SB)/8, $0x404517e82c6a8219
+DATA digammaQuarters<>+2408(SB)/8, $0xc04eab9c1b4f72b6
+DATA digammaQuarters<>+2416(SB)/8, $0x40564e3830fe8462
+DATA digammaQuarters<>+2424(SB)/8, $0xc060b493aced13f2
+DATA digammaQuarters<>+2432(SB)/8, $0x40684c77cf2507e6
+DATA digammaQuarters<>+2440(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2448(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2456(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2536(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2544(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2552(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2560(SB)/8, $0x3fea000000000000
+DATA digammaQuarters<>+2568(SB)/8, $0x3ff715f39254261a
+DATA digammaQuarters<>+2576(SB)/8, $0x3c713513b141537d
+DATA digammaQuarters<>+2584(SB)/8, $0xbff3c73645ad1d39
+DATA digammaQuarters<>+2592(SB)/8, $0x3ff5d4b9adb1e833
+DATA digammaQuarters<>+2600(SB)/8, $0xbff9d23b08c9b959
+DATA digammaQuarters<>+2608(SB)/8, $0x3fff478ce4358473
+DATA digammaQuarters<>+2616(SB)/8, $0xc0031f1bbecaf313
+DATA digammaQuarters<>+2624(SB)/8, $0x400777941d2040bf
+DATA digammaQuarters<>+2632(SB)/8, $0xc00cd8bb9ccee9bb
+DATA digammaQuarters<>+2640(SB)/8, $0x4011bdf42d7caf8b
+DATA digammaQuarters<>+2648(SB)/8, $0xc015d4bce3907322
+DATA digammaQuarters<>+2656(SB)/8, $0x401addb3199595d9
+DATA digammaQuarters<>+2664(SB)/8, $0xc020877f4e4dfc9f
+DATA digammaQuarters<>+2672(SB)/8, $0x402457e23e510dc7
+DATA digammaQuarters<>+2680(SB)/8, $0xc0299130fdda9778
+DATA digammaQuarters<>+2688(SB)/8, $0x402f7795f3049395
+DATA digammaQuarters<>+2696(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2704(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2712(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2792(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2800(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2808(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2816(SB)/8, $0x3fee000000000000
+DATA digammaQuarters<>+2824(SB)/8, $0x3ff4e928baf0803f
+DATA digammaQuarters<>+2832(SB)/8, $0xbc91c728c1a10b4b
+DATA digammaQuarters<>+2840(SB)/8, $0xbfeea6d32ffdcab5
+DATA digammaQuarters<>+2848(SB)/8, $0x3fecf31261012e5c
+DATA digammaQuarters<>+2856(SB)/8, $0xbfed6fb5f051df27
+DATA digammaQuarters<>+2864(SB)/8, $0x3feec2a77ae88cf2
+DATA digammaQuarters<>+2872(SB)/8, $0xbff0412f70b6b80b
+DATA digammaQuarters<>+2880(SB)/8, $0x3ff143ad59d04192
+DATA digammaQuarters<>+2888(SB)/8, $0xbff260ddb262bcf2
+DATA digammaQuarters<>+2896(SB)/8, $0x3ff395bd8b4fb8f3
+DATA digammaQuarters<>+2904(SB)/8, $0xbff4e18dcbe1fb6e
+DATA digammaQuarters<>+2912(SB)/8, $0x3ff644ad283dece9
+DATA digammaQuarters<>+2920(SB)/8, $0xbff7bf7e6f1f70b3
+DATA digammaQuarters<>+2928(SB)/8, $0x3ff95476c762e31b
+DATA digammaQuarters<>+2936(SB)/8, $0xbffb71e1a93a8756
+DATA digammaQuarters<>+2944(SB)/8, $0x3ffd462f91dd60ef
+DATA digammaQuarters<>+2952(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2960(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2968(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+2992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3048(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3056(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3064(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3072(SB)/8, $0x3ff2000000000000
+DATA digammaQuarters<>+3080(SB)/8, $0x3ff277046912a697
+DATA digammaQuarters<>+3088(SB)/8, $0xbc9e73b01c7ccbb5
+DATA digammaQuarters<>+3096(SB)/8, $0xbfe6404a8c08f730
+DATA digammaQuarters<>+3104(SB)/8, $0x3fe13c7a370c685a
+DATA digammaQuarters<>+3112(SB)/8, $0xbfdce2d78c1b0a64
+DATA digammaQuarters<>+3120(SB)/8, $0x3fd8fa5b0559b58e
+DATA digammaQuarters<>+3128(SB)/8, $0xbfd5e79c79c889ad
+DATA digammaQuarters<>+3136(SB)/8, $0x3fd356c2edc3c157
+DATA digammaQuarters<>+3144(SB)/8, $0xbfd1215ff35228eb
+DATA digammaQuarters<>+3152(SB)/8, $0x3fce662b7a53dd3f
+DATA digammaQuarters<>+3160(SB)/8, $0xbfcaff057b1eb1fe
+DATA digammaQuarters<>+3168(SB)/8, $0x3fc7fc199fcf2b22
+DATA digammaQuarters<>+3176(SB)/8, $0xbfc54c45a8fbf994
+DATA digammaQuarters<>+3184(SB)/8, $0x3fc2edcd0b668a39
+DATA digammaQuarters<>+3192(SB)/8, $0xbfc195919c04e3fb
+DATA digammaQuarters<>+3200(SB)/8, $0x3fbf427e4392a3b0
+DATA digammaQuarters<>+3208(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3216(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3224(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3232(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3240(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3248(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3256(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3264(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3272(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3280(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3288(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3296(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3304(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3312(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3320(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3328(SB)/8, $0x3ff6000000000000
+DATA digammaQuarters<>+3336(SB)/8, $0x3ff0211b8470c9d0
+DATA digammaQuarters<>+3344(SB)/8, $0x3c756c4b14c34feb
+DATA digammaQuarters<>+3352(SB)/8, $0xbfdf757b21d47f16
+DATA digammaQuarters<>+3360(SB)/8, $0x3fd39d54637b1dcb
+DATA digammaQuarters<>+3368(SB)/8, $0xbfca8d240c3cbb0e
+DATA digammaQuarters<>+3376(SB)/8, $0x3fc29dfe1281c879
+DATA digammaQuarters<>+3384(SB)/8, $0xbfba8ec3c70cbe7b
+DATA digammaQuarters<>+3392(SB)/8, $0x3fb31c262a00c5d7
+DATA digammaQuarters<>+3400(SB)/8, $0xbfaba1b54f918332
+DATA digammaQuarters<>+3408(SB)/8, $0x3fa4074e11ae02bf
+DATA digammaQuarters<>+3416(SB)/8, $0xbf9d13b72b91cbda
+DATA digammaQuarters<>+3424(SB)/8, $0x3f951fb79289d328
+DATA digammaQuarters<>+3432(SB)/8, $0xbf8eb2324aff6a8c
+DATA digammaQuarters<>+3440(SB)/8, $0x3f8650fef37a1af8
+DATA digammaQuarters<>+3448(SB)/8, $0xbf80b5c21e52a285
+DATA digammaQuarters<>+3456(SB)/8, $0x3f784d76a50aa7ec
+DATA digammaQuarters<>+3464(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3472(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3480(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3488(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3496(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3504(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3512(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3520(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3528(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3536(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3544(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3552(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3560(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3568(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3576(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3584(SB)/8, $0x3ffa000000000000
+DATA digammaQuarters<>+3592(SB)/8, $0x3fecd9d88c399e19
+DATA digammaQuarters<>+3600(SB)/8, $0xbc3b7a73fb1daf36
+DATA digammaQuarters<>+3608(SB)/8, $0xbfd7aa649cce5859
+DATA digammaQuarters<>+3616(SB)/8, $0x3fc8ab0d9438dfaf
+DATA digammaQuarters<>+3624(SB)/8, $0xbfbbf4556b33b4b6
+DATA digammaQuarters<>+3632(SB)/8, $0x3fb0738222bc61f4
+DATA digammaQuarters<>+3640(SB)/8, $0xbfa3bdd9fa3025a2
+DATA digammaQuarters<>+3648(SB)/8, $0x3f97f10ac393850f
+DATA digammaQuarters<>+3656(SB)/8, $0xbf8d35ab34fb6f24
+DATA digammaQuarters<>+3664(SB)/8, $0x3f81e17d395e77f3
+DATA digammaQuarters<>+3672(SB)/8, $0xbf75efe50aa46a49
+DATA digammaQuarters<>+3680(SB)/8, $0x3f6af270b56a1e93
+DATA digammaQuarters<>+3688(SB)/8, $0xbf608f69b768b881
+DATA digammaQuarters<>+3696(SB)/8, $0x3f545dec59f94112
+DATA digammaQuarters<>+3704(SB)/8, $0xbf4995d5ac1a0ab3
+DATA digammaQuarters<>+3712(SB)/8, $0x3f3f7b20525fec4d
+DATA digammaQuarters<>+3720(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3728(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3736(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3744(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3752(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3760(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3768(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3776(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3784(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3792(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3800(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3808(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3816(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3824(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3832(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3840(SB)/8, $0x3ffe000000000000
+DATA digammaQuarters<>+3848(SB)/8, $0x3fea3b07e045f71e
+DATA digammaQuarters<>+3856(SB)/8, $0xbc8218f4875723d0
+DATA digammaQuarters<>+3864(SB)/8, $0xbfd297b63c4fae23
+DATA digammaQuarters<>+3872(SB)/8, $0x3fc0a49baa9da9a8
+DATA digammaQuarters<>+3880(SB)/8, $0xbfb033b816289bcd
+DATA digammaQuarters<>+3888(SB)/8, $0x3fa068a9e9762fa8
+DATA digammaQuarters<>+3896(SB)/8, $0xbf90f8b7d7c8cfb3
+DATA digammaQuarters<>+3904(SB)/8, $0x3f81c3d6254430a3
+DATA digammaQuarters<>+3912(SB)/8, $0xbf72ba64389b64f2
+DATA digammaQuarters<>+3920(SB)/8, $0x3f63d4426a5d0d23
+DATA digammaQuarters<>+3928(SB)/8, $0xbf550d3080bb0771
+DATA digammaQuarters<>+3936(SB)/8, $0x3f46631d3a07dd34
+DATA digammaQuarters<>+3944(SB)/8, $0xbf37d4b6b1924bb2
+DATA digammaQuarters<>+3952(SB)/8, $0x3f2963402f5a1254
+DATA digammaQuarters<>+3960(SB)/8, $0xbf1b7c400e2c009f
+DATA digammaQuarters<>+3968(SB)/8, $0x3f0d4d67f7b14567
+DATA digammaQuarters<>+3976(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3984(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+3992(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4000(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4008(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4016(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4024(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4032(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4040(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4048(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4056(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4064(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4072(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4080(SB)/8, $0x0000000000000000
+DATA digammaQuarters<>+4088(SB)/8, $0x0000000000000000
+GLOBL digammaQuarters<>(SB), RODATA|NOPTR, $4096
+
 DATA erfcRows<>+0(SB)/8, $0x400414bd2e53f4dc
 DATA erfcRows<>+8(SB)/8, $0x3fcae31dc217f428
 DATA erfcRows<>+16(SB)/8, $0xbfb2e77d0058be53
@@ -9845,124 +11865,180 @@ DATA constants<>+1776(SB)/8, $0x3fe645f7c63f2c74
 DATA constants<>+1784(SB)/8, $0x3fe645f7c63f2c74
 DATA constants<>+1792(SB)/8, $0xbc8661fdb9f38e0e
 DATA constants<>+1800(SB)/8, $0xbc8661fdb9f38e0e
-DATA constants<>+1808(SB)/8, $0x403c000000000000
-DATA constants<>+1816(SB)/8, $0x403c000000000000
-DATA constants<>+1824(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1832(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1840(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1848(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1856(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1864(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1872(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1880(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1888(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1896(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1904(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1912(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1920(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1928(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1936(SB)/8, $0x3fc5555555555556
-DATA constants<>+1944(SB)/8, $0x3fc5555555555556
-DATA constants<>+1952(SB)/8, $0x3fe0000000000001
-DATA constants<>+1960(SB)/8, $0x3fe0000000000001
-DATA constants<>+1968(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1976(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1984(SB)/8, $0xfff0000000000000
-DATA constants<>+1992(SB)/8, $0xfff0000000000000
-DATA constants<>+2000(SB)/8, $0x4000000000000000
-DATA constants<>+2008(SB)/8, $0x4000000000000000
-DATA constants<>+2016(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+2024(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+2032(SB)/8, $0x3ebb776442df3041
-DATA constants<>+2040(SB)/8, $0x3ebb776442df3041
-DATA constants<>+2048(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+2056(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+2064(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+2072(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+2080(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+2088(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+2096(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+2104(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+2112(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+2120(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+2128(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+2136(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+2144(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+2152(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+2160(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+2168(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+2176(SB)/8, $0xc044000000000000
-DATA constants<>+2184(SB)/8, $0xc044000000000000
-DATA constants<>+2192(SB)/8, $0x4044000000000000
-DATA constants<>+2200(SB)/8, $0x4044000000000000
-DATA constants<>+2208(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2216(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2224(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+2232(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+2240(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+2248(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+2256(SB)/8, $0x0010000000000000
-DATA constants<>+2264(SB)/8, $0x0010000000000000
-DATA constants<>+2272(SB)/8, $0xc03c000000000000
-DATA constants<>+2280(SB)/8, $0xc03c000000000000
-DATA constants<>+2288(SB)/8, $0xc043cccccccccccd
-DATA constants<>+2296(SB)/8, $0xc043cccccccccccd
-DATA constants<>+2304(SB)/8, $0x4043cccccccccccd
-DATA constants<>+2312(SB)/8, $0x4043cccccccccccd
-DATA constants<>+2320(SB)/8, $0x3fd9884533d43651
-DATA constants<>+2328(SB)/8, $0x3fd9884533d43651
-DATA constants<>+2336(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+2344(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+2352(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+2360(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+2368(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+2376(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+2384(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+2392(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+2400(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+2408(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+2416(SB)/8, $0x3f831777489dfd29
-DATA constants<>+2424(SB)/8, $0x3f831777489dfd29
-DATA constants<>+2432(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+2440(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+2448(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+2456(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+2464(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+2472(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+2480(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+2488(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+2496(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+2504(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+2512(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+2520(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+2528(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+2536(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+2544(SB)/8, $0x3fb3333333333389
-DATA constants<>+2552(SB)/8, $0x3fb3333333333389
-DATA constants<>+2560(SB)/8, $0x3fc5555555555555
-DATA constants<>+2568(SB)/8, $0x3fc5555555555555
-DATA constants<>+2576(SB)/8, $0x1a70000000000000
-DATA constants<>+2584(SB)/8, $0x1a70000000000000
-DATA constants<>+2592(SB)/8, $0x6570000000000000
-DATA constants<>+2600(SB)/8, $0x6570000000000000
-DATA constants<>+2608(SB)/8, $0x3370000000000000
-DATA constants<>+2616(SB)/8, $0x3370000000000000
-DATA constants<>+2624(SB)/8, $0x4c70000000000000
-DATA constants<>+2632(SB)/8, $0x4c70000000000000
-DATA constants<>+2640(SB)/8, $0x4330000000000000
-DATA constants<>+2648(SB)/8, $0x4330000000000000
-DATA constants<>+2656(SB)/8, $0x3fd5555555555555
-DATA constants<>+2664(SB)/8, $0x3fd5555555555555
-DATA constants<>+2672(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+2680(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+2688(SB)/8, $0x4008000000000000
-DATA constants<>+2696(SB)/8, $0x4008000000000000
-DATA constants<>+2704(SB)/8, $0x23d0000000000000
-DATA constants<>+2712(SB)/8, $0x23d0000000000000
-DATA constants<>+2720(SB)/8, $0x5f30000000000000
-DATA constants<>+2728(SB)/8, $0x5f30000000000000
-DATA constants<>+2736(SB)/8, $0x3e30000000000000
-DATA constants<>+2744(SB)/8, $0x3e30000000000000
-DATA constants<>+2752(SB)/8, $0x7ff0000000000000
-DATA constants<>+2760(SB)/8, $0x7ff0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $2768
+DATA constants<>+1808(SB)/8, $0x7e70000000000000
+DATA constants<>+1816(SB)/8, $0x7e70000000000000
+DATA constants<>+1824(SB)/8, $0x0170000000000000
+DATA constants<>+1832(SB)/8, $0x0170000000000000
+DATA constants<>+1840(SB)/8, $0x4000000000000000
+DATA constants<>+1848(SB)/8, $0x4000000000000000
+DATA constants<>+1856(SB)/8, $0xc0639b2525cccc1b
+DATA constants<>+1864(SB)/8, $0xc0639b2525cccc1b
+DATA constants<>+1872(SB)/8, $0xbff6476701181f3a
+DATA constants<>+1880(SB)/8, $0xbff6476701181f3a
+DATA constants<>+1888(SB)/8, $0x402ace44322ce006
+DATA constants<>+1896(SB)/8, $0x402ace44322ce006
+DATA constants<>+1904(SB)/8, $0x3fc6fe96381e0680
+DATA constants<>+1912(SB)/8, $0x3fc6fe96381e0680
+DATA constants<>+1920(SB)/8, $0xbf9e4286cb0f5398
+DATA constants<>+1928(SB)/8, $0xbf9e4286cb0f5398
+DATA constants<>+1936(SB)/8, $0x3f7a41a41a41a41a
+DATA constants<>+1944(SB)/8, $0x3f7a41a41a41a41a
+DATA constants<>+1952(SB)/8, $0xbf5f6ab0d9993c7d
+DATA constants<>+1960(SB)/8, $0xbf5f6ab0d9993c7d
+DATA constants<>+1968(SB)/8, $0x3f4b951e2b18ff23
+DATA constants<>+1976(SB)/8, $0x3f4b951e2b18ff23
+DATA constants<>+1984(SB)/8, $0xbf43813813813814
+DATA constants<>+1992(SB)/8, $0xbf43813813813814
+DATA constants<>+2000(SB)/8, $0x3f4a01a01a01a01a
+DATA constants<>+2008(SB)/8, $0x3f4a01a01a01a01a
+DATA constants<>+2016(SB)/8, $0xbf66c16c16c16c17
+DATA constants<>+2024(SB)/8, $0xbf66c16c16c16c17
+DATA constants<>+2032(SB)/8, $0x3fb5555555555555
+DATA constants<>+2040(SB)/8, $0x3fb5555555555555
+DATA constants<>+2048(SB)/8, $0xbc865b5a1b7ff5df
+DATA constants<>+2056(SB)/8, $0xbc865b5a1b7ff5df
+DATA constants<>+2064(SB)/8, $0x3fdacfe390c97d6a
+DATA constants<>+2072(SB)/8, $0x3fdacfe390c97d6a
+DATA constants<>+2080(SB)/8, $0xbff762d86356be3f
+DATA constants<>+2088(SB)/8, $0xbff762d86356be3f
+DATA constants<>+2096(SB)/8, $0x3c9b86a722197829
+DATA constants<>+2104(SB)/8, $0x3c9b86a722197829
+DATA constants<>+2112(SB)/8, $0xc0ac2f0566566566
+DATA constants<>+2120(SB)/8, $0xc0ac2f0566566566
+DATA constants<>+2128(SB)/8, $0xc03a74ca514ca515
+DATA constants<>+2136(SB)/8, $0xc03a74ca514ca515
+DATA constants<>+2144(SB)/8, $0x4071975cc0ed7304
+DATA constants<>+2152(SB)/8, $0x4071975cc0ed7304
+DATA constants<>+2160(SB)/8, $0x40086e7f9b9fe6e8
+DATA constants<>+2168(SB)/8, $0x40086e7f9b9fe6e8
+DATA constants<>+2176(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA constants<>+2184(SB)/8, $0xbfdc5e5e5e5e5e5e
+DATA constants<>+2192(SB)/8, $0xbf95995995995996
+DATA constants<>+2200(SB)/8, $0xbf95995995995996
+DATA constants<>+2208(SB)/8, $0x3f7f07c1f07c1f08
+DATA constants<>+2216(SB)/8, $0x3f7f07c1f07c1f08
+DATA constants<>+2224(SB)/8, $0xbf71111111111111
+DATA constants<>+2232(SB)/8, $0xbf71111111111111
+DATA constants<>+2240(SB)/8, $0x3f70410410410410
+DATA constants<>+2248(SB)/8, $0x3f70410410410410
+DATA constants<>+2256(SB)/8, $0xbf81111111111111
+DATA constants<>+2264(SB)/8, $0xbf81111111111111
+DATA constants<>+2272(SB)/8, $0x403c000000000000
+DATA constants<>+2280(SB)/8, $0x403c000000000000
+DATA constants<>+2288(SB)/8, $0xc0371547652b82fe
+DATA constants<>+2296(SB)/8, $0xc0371547652b82fe
+DATA constants<>+2304(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+2312(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+2320(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+2328(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+2336(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+2344(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+2352(SB)/8, $0x3f811111110e0d94
+DATA constants<>+2360(SB)/8, $0x3f811111110e0d94
+DATA constants<>+2368(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+2376(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+2384(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+2392(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+2400(SB)/8, $0x3fc5555555555556
+DATA constants<>+2408(SB)/8, $0x3fc5555555555556
+DATA constants<>+2416(SB)/8, $0x3fe0000000000001
+DATA constants<>+2424(SB)/8, $0x3fe0000000000001
+DATA constants<>+2432(SB)/8, $0xfffffffffffffff0
+DATA constants<>+2440(SB)/8, $0xfffffffffffffff0
+DATA constants<>+2448(SB)/8, $0xfff0000000000000
+DATA constants<>+2456(SB)/8, $0xfff0000000000000
+DATA constants<>+2464(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2472(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2480(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2488(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2496(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2504(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2512(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2520(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2528(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2536(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2544(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2552(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2560(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2568(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2576(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2584(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2592(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2600(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2608(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2616(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2624(SB)/8, $0xc044000000000000
+DATA constants<>+2632(SB)/8, $0xc044000000000000
+DATA constants<>+2640(SB)/8, $0x4044000000000000
+DATA constants<>+2648(SB)/8, $0x4044000000000000
+DATA constants<>+2656(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2664(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2672(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2680(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2688(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2696(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2704(SB)/8, $0x0010000000000000
+DATA constants<>+2712(SB)/8, $0x0010000000000000
+DATA constants<>+2720(SB)/8, $0xc03c000000000000
+DATA constants<>+2728(SB)/8, $0xc03c000000000000
+DATA constants<>+2736(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2744(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2752(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2760(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2768(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2776(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2784(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2792(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2800(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2808(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2816(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2824(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2832(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2840(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2848(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2856(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2864(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2872(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2880(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2888(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2896(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+2904(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+2912(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+2920(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+2928(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+2936(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+2944(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+2952(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+2960(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+2968(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+2976(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+2984(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+2992(SB)/8, $0x3fb3333333333389
+DATA constants<>+3000(SB)/8, $0x3fb3333333333389
+DATA constants<>+3008(SB)/8, $0x3fc5555555555555
+DATA constants<>+3016(SB)/8, $0x3fc5555555555555
+DATA constants<>+3024(SB)/8, $0x1a70000000000000
+DATA constants<>+3032(SB)/8, $0x1a70000000000000
+DATA constants<>+3040(SB)/8, $0x6570000000000000
+DATA constants<>+3048(SB)/8, $0x6570000000000000
+DATA constants<>+3056(SB)/8, $0x3370000000000000
+DATA constants<>+3064(SB)/8, $0x3370000000000000
+DATA constants<>+3072(SB)/8, $0x4c70000000000000
+DATA constants<>+3080(SB)/8, $0x4c70000000000000
+DATA constants<>+3088(SB)/8, $0x4330000000000000
+DATA constants<>+3096(SB)/8, $0x4330000000000000
+DATA constants<>+3104(SB)/8, $0x3fd5555555555555
+DATA constants<>+3112(SB)/8, $0x3fd5555555555555
+DATA constants<>+3120(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+3128(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+3136(SB)/8, $0x4008000000000000
+DATA constants<>+3144(SB)/8, $0x4008000000000000
+DATA constants<>+3152(SB)/8, $0x23d0000000000000
+DATA constants<>+3160(SB)/8, $0x23d0000000000000
+DATA constants<>+3168(SB)/8, $0x5f30000000000000
+DATA constants<>+3176(SB)/8, $0x5f30000000000000
+DATA constants<>+3184(SB)/8, $0x3e30000000000000
+DATA constants<>+3192(SB)/8, $0x3e30000000000000
+DATA constants<>+3200(SB)/8, $0x7ff0000000000000
+DATA constants<>+3208(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $3216

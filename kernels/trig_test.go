@@ -351,6 +351,11 @@ func BenchmarkTrig(b *testing.B) {
 	for _, f := range trigFunctions {
 		run(f.name, func() { (*f.f)(y, x) })
 	}
+	for i := range z {
+		z[i] = 10 + 9.5*math.Sin(float64(i))
+	}
+	run("lgamma of positive", func() { Lgamma(y, z) })
+	run("digamma of positive", func() { Digamma(y, z) })
 	run("sincos", func() { SinCos(y, z, x) })
 	for _, f := range trigPairs[:2] {
 		for i := range z {

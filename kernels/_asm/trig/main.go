@@ -1,5 +1,5 @@
 // Command trig writes the trigonometric kernels, roots and the error function's
-// family: the arithmetic of generic_trig.go, generic_arc.go and generic_erf.go,
+// family: the arithmetic of generic_trig.go, generic_arc.go, generic_erf.go and others,
 // operation by operation.
 package main
 
@@ -68,6 +68,7 @@ func main() {
 	}.Write()
 	erf()
 	erfinv()
+	gammas()
 	erfc("erfc", "Erfc", within(0, 0.5, 0.5, 26), func(x []v) []v { return erfcOf(x, nil, 0) })
 	erfc("normCdf", "NormCdf", within(0, 0.703125, 0.7109375, 36), normCdfOf)
 	erfc("gauss", "Gauss", within(0, 26), gaussOf)
