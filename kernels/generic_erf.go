@@ -187,26 +187,3 @@ func NormCdfOf(x float64) float64 {
 	h, l, n := erfcPair(z, zl)
 	return scale(h+l, n-1)
 }
-
-// LogNormCdf is the logarithm of NormCdf, of every element.
-var LogNormCdf = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = LogNormCdfOf(x)
-	}
-}
-
-// LogNormCdfOf is LogNormCdf of one number.
-func LogNormCdfOf(x float64) float64 {
-	if x > -1 {
-		return Log1pOf(-NormCdfOf(-x))
-	}
-	if x < -0x1p500 {
-		return -0.5 * x * x
-	}
-	z := float64(-x * sqrtHalfHi)
-	h, l := LogOf(0.5*ErfcxOf(z)), 0.0
-	x2 := float64(x * x)
-	l = math.FMA(x, x, -x2)
-	s, e := twoSum(h, -0.5*x2)
-	return s + (e - 0.5*l)
-}

@@ -121,12 +121,18 @@ func lgammaByOf(x, log, rest float64) float64 {
 
 // digammaByOf is digamma(x) for gammaLeast <= x <= gammaMost, the logarithm of x being log + rest.
 func digammaByOf(x, log, rest float64) float64 {
+	h, l := digammaPair(x, log, rest)
+	return h + l
+}
+
+// digammaPair is that as h + l, to about 2^-56 of itself.
+func digammaPair(x, log, rest float64) (h, l float64) {
 	z := 1 / x
 	if x >= gammaFarFrom { // log x - 1/2x - …
 		z2 := float64(z * z)
 		u := -0.5 * z
 		s := log + u
-		return s + ((u - (s - log)) + math.FMA(-z2, evenOdd(digammaSeries[:], z2, float64(z2*z2)), rest))
+		return s, (u - (s - log)) + math.FMA(-z2, evenOdd(digammaSeries[:], z2, float64(z2*z2)), rest)
 	}
 	t, e := x, 0.0
 	if x < gammaHalf { // digamma(1+x) - 1/x
@@ -136,13 +142,29 @@ func digammaByOf(x, log, rest float64) float64 {
 	a, al := twoSum(t, -digammaZero)
 	al = (al - digammaZeroLo) + e
 	row := &digammaQuarters[quarterOf(t)]
-	h, l := quarterAt(row[:], (t-row[0])+e)
+	h, l = quarterAt(row[:], (t-row[0])+e)
 	y := float64(a * h)
 	yl := math.FMA(al, h, math.FMA(a, l, math.FMA(a, h, -y)))
 	if x < gammaHalf {
 		s := y - z
-		yl = y - (s + z) + (yl - float64(math.FMA(-z, x, 1)*z))
-		y = s
+		return s, y - (s + z) + (yl - float64(math.FMA(-z, x, 1)*z))
 	}
-	return y + yl
+	return y, yl
+}
+
+// DigammaFallOf is digamma(a) - digamma(a+b) for positive a and b where that is not much less than either, to an ulp
+// or two; else false.
+func DigammaFallOf(a, b float64) (y float64, ok bool) {
+	s := a + b
+	if !(a >= gammaLeast && b > 0 && s >= 1 && s <= gammaMost) {
+		return 0, false
+	}
+	log, rest := logTwinOf(a)
+	ah, al := digammaPair(a, log, rest)
+	log, rest = logTwinOf(s)
+	sh, sl := digammaPair(s, log, rest)
+	lost := min(a, b) - (s - max(a, b)) // of their sum, times the derivative 1/s + 1/2s^2 + …
+	h, l := twoSum(ah, -sh)
+	l += al - sl - float64(lost/s)*(1+0.5/s)
+	return h + l, math.Abs(h) >= max(math.Abs(ah), math.Abs(sh))/4
 }

@@ -77,15 +77,100 @@ func erfcxRatios(n int, x float64) []float64 {
 	return out
 }
 
-// HazardOf is NormPdf/NormCdf, the derivative of LogNormCdf.
-func HazardOf(x float64) float64 {
-	switch {
-	case x < -0x1p27: // x + 1/x and less
-		return -x
-	case x < 0:
-		return math.FMA(erfcxRatio(-x*sqrtHalfHi), sqrtHalfHi, -x)
+// erfcxFrom is from where the logarithm of NormCdf, and its derivative, are taken from Erfcx, going down.
+const erfcxFrom = -1
+
+// LogNormCdf is the logarithm of NormCdf, of every element.
+var LogNormCdf = func(dst, x []float64) {
+	inPieces(dst, x, func(dst, x, right, far, half []float64) {
+		Neg(right, x)
+		NormCdf(right, right)
+		Neg(right, right)
+		Log1p(right, right)
+		erfcxBelow(far, half, x)
+		MulScalar(far, far, 0.5)
+		Log(far, far)
+		logNormCdfBy(dst, x, far, right)
+	})
+}
+
+// LogNormCdfOf is LogNormCdf of one number.
+func LogNormCdfOf(x float64) float64 {
+	if x > erfcxFrom {
+		return logNormCdfByOf(x, 0, Log1pOf(-NormCdfOf(-x)))
 	}
-	return NormPdfOf(x) / NormCdfOf(x)
+	return logNormCdfByOf(x, LogOf(0.5*ErfcxOf(float64(-x*sqrtHalfHi))), 0)
+}
+
+// Hazard is NormPdf/NormCdf, the derivative of LogNormCdf, of every element.
+var Hazard = func(dst, x []float64) {
+	inPieces(dst, x, func(dst, x, ratio, far, cdf []float64) {
+		erfcxBelow(far, cdf, x)
+		NormCdf(cdf, x)
+		NormPdf(ratio, x)
+		Div(ratio, ratio, cdf)
+		hazardBy(dst, x, far, ratio)
+	})
+}
+
+// HazardOf is Hazard of one number.
+func HazardOf(x float64) float64 {
+	if x > erfcxFrom {
+		return hazardByOf(x, 1, NormPdfOf(x)/NormCdfOf(x))
+	}
+	return hazardByOf(x, ErfcxOf(float64(-x*sqrtHalfHi)), 0)
+}
+
+// erfcxBelow is erfcx(-x/sqrt(2)) of what is not above erfcxFrom.
+func erfcxBelow(dst, room, x []float64) {
+	MulScalar(dst, x, -sqrtHalfHi)
+	Fill(room, 0.5)
+	Maximum(dst, dst, room)
+	Erfcx(dst, dst)
+}
+
+// Parts of LogNormCdf and Hazard that are assembly: of numbers, the logarithm of half of erfcx(-x/sqrt(2)), or
+// itself, and what stands above erfcxFrom.
+var (
+	logNormCdfBy = func(dst, x, log, right []float64) {
+		x, log, right = x[:len(dst)], log[:len(dst)], right[:len(dst)]
+		for i := range dst {
+			dst[i] = logNormCdfByOf(x[i], log[i], right[i])
+		}
+	}
+	hazardBy = func(dst, x, far, right []float64) {
+		x, far, right = x[:len(dst)], far[:len(dst)], right[:len(dst)]
+		for i := range dst {
+			dst[i] = hazardByOf(x[i], far[i], right[i])
+		}
+	}
+)
+
+func logNormCdfByOf(x, log, right float64) float64 {
+	switch {
+	case x > erfcxFrom:
+		return right
+	case x < -0x1p500:
+		return -0.5 * x * x
+	}
+	x2 := float64(x * x)
+	s, e := twoSum(log, -0.5*x2)
+	return s + (e - 0.5*math.FMA(x, x, -x2))
+}
+
+// hazardByOf is sqrt(2/pi)/erfcx(z+zl) for -x/sqrt(2) = z + zl, to first order in zl.
+func hazardByOf(x, far, right float64) float64 {
+	switch {
+	case x > erfcxFrom:
+		return right
+	case x < -0x1p27: // -x + 1/-x and less
+		return -x
+	}
+	p := float64(x * sqrtHalfHi)
+	zl := -math.FMA(x, sqrtHalfLo, math.FMA(x, sqrtHalfHi, -p))
+	h := 2 * rootHi / far
+	u := math.FMA(h, -2*sqrtHalfHi, -2*p)
+	return math.FMA(-h, float64(zl*u), h)
 }
 
 // HazardGapOf is x + HazardOf(x), which for negative x is nearly 1/-x.

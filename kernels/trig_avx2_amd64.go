@@ -123,6 +123,29 @@ func lgammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (do
 //go:noescape
 func digammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
 
+// erfcxAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }
+//
+// up to the first turn with an argument that is not from 1/2 to 32; it returns how many it did.
+//
+//go:noescape
+func erfcxAVX2(dst []float64, x []float64) (done int)
+
+// logNormCdfByAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = logNormCdfByOf(x, log[i], right[i]) }
+//
+//go:noescape
+func logNormCdfByAVX2(dst []float64, x []float64, log []float64, right []float64)
+
+// hazardByAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = hazardByOf(x, far[i], right[i]) }
+//
+//go:noescape
+func hazardByAVX2(dst []float64, x []float64, far []float64, right []float64)
+
 // erfcAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -199,6 +222,9 @@ var trigAVX2Kernels = []any{
 	erfinvSlopeByAVX2,
 	lgammaByAVX2,
 	digammaByAVX2,
+	erfcxAVX2,
+	logNormCdfByAVX2,
+	hazardByAVX2,
 	erfcAVX2,
 	normCdfAVX2,
 	gaussAVX2,

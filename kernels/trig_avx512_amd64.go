@@ -123,6 +123,29 @@ func lgammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (
 //go:noescape
 func digammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
 
+// erfcxAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }
+//
+// up to the first turn with an argument that is not from 1/2 to 32; it returns how many it did.
+//
+//go:noescape
+func erfcxAVX512(dst []float64, x []float64) (done int)
+
+// logNormCdfByAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = logNormCdfByOf(x, log[i], right[i]) }
+//
+//go:noescape
+func logNormCdfByAVX512(dst []float64, x []float64, log []float64, right []float64)
+
+// hazardByAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = hazardByOf(x, far[i], right[i]) }
+//
+//go:noescape
+func hazardByAVX512(dst []float64, x []float64, far []float64, right []float64)
+
 // erfcAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
@@ -199,6 +222,9 @@ var trigAVX512Kernels = []any{
 	erfinvSlopeByAVX512,
 	lgammaByAVX512,
 	digammaByAVX512,
+	erfcxAVX512,
+	logNormCdfByAVX512,
+	hazardByAVX512,
 	erfcAVX512,
 	normCdfAVX512,
 	gaussAVX512,

@@ -123,6 +123,29 @@ func lgammaByNEON(dst, x, log, rest []float64) (done int)
 //go:noescape
 func digammaByNEON(dst, x, log, rest []float64) (done int)
 
+// erfcxNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }
+//
+// up to the first turn with an argument that is not from 1/2 to 32; it returns how many it did.
+//
+//go:noescape
+func erfcxNEON(dst, x []float64) (done int)
+
+// logNormCdfByNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = logNormCdfByOf(x, log[i], right[i]) }
+//
+//go:noescape
+func logNormCdfByNEON(dst, x, log, right []float64)
+
+// hazardByNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = hazardByOf(x, far[i], right[i]) }
+//
+//go:noescape
+func hazardByNEON(dst, x, far, right []float64)
+
 // erfcNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }

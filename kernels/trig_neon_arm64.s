@@ -5220,6 +5220,663 @@ stop:
 short:
 	B ·short(SB)
 
+// func erfcxNEON(dst, x []float64) (done int)
+TEXT ·erfcxNEON(SB), NOSPLIT, $0-56
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	MOVD $erfcxRows<>+0(SB), R26
+	FMOVQ 2272(R7), F31 // 32
+	FMOVQ 336(R7), F30 // 0.5
+	CMP $6, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FMOVQ 32(R1), F2
+	WORD $0x6ee0e7e3 // fcmgt v3, v31, v0
+	WORD $0x6ee1e7e4 // fcmgt v4, v31, v1
+	WORD $0x6ee2e7e5 // fcmgt v5, v31, v2
+	WORD $0x6ee0e7c6 // fcmgt v6, v30, v0
+	WORD $0x6ee1e7c7 // fcmgt v7, v30, v1
+	WORD $0x6ee2e7c8 // fcmgt v8, v30, v2
+	WORD $0x6e205863 // not v3, v3
+	WORD $0x4ea61c63 // orr v3, v3, v6
+	WORD $0x6e205884 // not v4, v4
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x4ea71c63 // orr v3, v3, v7
+	WORD $0x6e2058a4 // not v4, v5
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x4ea81c63 // orr v3, v3, v8
+	WORD $0x5ef1b863 // addp v3, v3
+	FMOVD F3, R8
+	CBNZ R8, stop
+	WORD $0x6f4d0403 // ushr v3, v0, 51
+	WORD $0x6f4d0424 // ushr v4, v1, 51
+	WORD $0x6f4d0445 // ushr v5, v2, 51
+	FMOVD F3, R8
+	FMOVD F4, R9
+	FMOVD F5, R10
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	UBFIZ $8, R10, $4, R10
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	ADD R26, R10, R10
+	VMOV V3.D[1], R11
+	VMOV V4.D[1], R12
+	VMOV V5.D[1], R13
+	UBFIZ $8, R11, $4, R11
+	UBFIZ $8, R12, $4, R12
+	UBFIZ $8, R13, $4, R13
+	ADD R26, R11, R11
+	ADD R26, R12, R12
+	ADD R26, R13, R13
+	FMOVQ 0(R8), F3
+	FMOVQ 0(R9), F4
+	FMOVQ 0(R10), F5
+	FMOVQ 0(R11), F6
+	FMOVQ 0(R12), F7
+	FMOVQ 0(R13), F8
+	WORD $0x4ec63869 // zip1 v9, v3, v6
+	WORD $0x4ec7388a // zip1 v10, v4, v7
+	WORD $0x4ec838ab // zip1 v11, v5, v8
+	WORD $0x4ec67863 // zip2 v3, v3, v6
+	WORD $0x4ec77884 // zip2 v4, v4, v7
+	WORD $0x4ec878a5 // zip2 v5, v5, v8
+	WORD $0x4ee9d400 // fsub v0, v0, v9
+	WORD $0x4eead421 // fsub v1, v1, v10
+	WORD $0x4eebd442 // fsub v2, v2, v11
+	FMOVQ 16(R8), F6
+	FMOVQ 16(R9), F7
+	FMOVQ 16(R10), F8
+	FMOVQ 16(R11), F9
+	FMOVQ 16(R12), F10
+	FMOVQ 16(R13), F11
+	WORD $0x4ec938cc // zip1 v12, v6, v9
+	WORD $0x4eca38ed // zip1 v13, v7, v10
+	WORD $0x4ecb390e // zip1 v14, v8, v11
+	WORD $0x4ec978c6 // zip2 v6, v6, v9
+	WORD $0x4eca78e7 // zip2 v7, v7, v10
+	WORD $0x4ecb7908 // zip2 v8, v8, v11
+	WORD $0x4ea31c69 // mov v9, v3
+	WORD $0x4e6ccc09 // fmla v9, v0, v12
+	WORD $0x4ea41c8a // mov v10, v4
+	WORD $0x4e6dcc2a // fmla v10, v1, v13
+	WORD $0x4ea51cab // mov v11, v5
+	WORD $0x4e6ecc4b // fmla v11, v2, v14
+	WORD $0x4ee9d463 // fsub v3, v3, v9
+	WORD $0x4eead484 // fsub v4, v4, v10
+	WORD $0x4eebd4a5 // fsub v5, v5, v11
+	WORD $0x4e60cd83 // fmla v3, v12, v0
+	WORD $0x4e61cda4 // fmla v4, v13, v1
+	WORD $0x4e62cdc5 // fmla v5, v14, v2
+	WORD $0x6e60dc0c // fmul v12, v0, v0
+	WORD $0x6e61dc2d // fmul v13, v1, v1
+	WORD $0x6e62dc4e // fmul v14, v2, v2
+	FMOVQ 144(R8), F15
+	FMOVQ 144(R9), F16
+	FMOVQ 144(R10), F17
+	FMOVQ 144(R11), F18
+	FMOVQ 144(R12), F19
+	FMOVQ 144(R13), F20
+	WORD $0x4ed239ef // zip1 v15, v15, v18
+	WORD $0x4ed33a10 // zip1 v16, v16, v19
+	WORD $0x4ed43a31 // zip1 v17, v17, v20
+	FMOVQ 128(R8), F18
+	FMOVQ 128(R9), F19
+	FMOVQ 128(R10), F20
+	FMOVQ 128(R11), F21
+	FMOVQ 128(R12), F22
+	FMOVQ 128(R13), F23
+	WORD $0x4ed53a58 // zip1 v24, v18, v21
+	WORD $0x4ed63a79 // zip1 v25, v19, v22
+	WORD $0x4ed73a9a // zip1 v26, v20, v23
+	WORD $0x4ed57a52 // zip2 v18, v18, v21
+	WORD $0x4ed67a73 // zip2 v19, v19, v22
+	WORD $0x4ed77a94 // zip2 v20, v20, v23
+	WORD $0x4e6ccdf8 // fmla v24, v15, v12
+	WORD $0x4e6dce19 // fmla v25, v16, v13
+	WORD $0x4e6ece3a // fmla v26, v17, v14
+	FMOVQ 112(R8), F15
+	FMOVQ 112(R9), F16
+	FMOVQ 112(R10), F17
+	FMOVQ 112(R11), F21
+	FMOVQ 112(R12), F22
+	FMOVQ 112(R13), F23
+	WORD $0x4ed539fb // zip1 v27, v15, v21
+	WORD $0x4ed63a1c // zip1 v28, v16, v22
+	WORD $0x4ed73a3d // zip1 v29, v17, v23
+	WORD $0x4ed579ef // zip2 v15, v15, v21
+	WORD $0x4ed67a10 // zip2 v16, v16, v22
+	WORD $0x4ed77a31 // zip2 v17, v17, v23
+	WORD $0x4e6cce4f // fmla v15, v18, v12
+	WORD $0x4e6dce70 // fmla v16, v19, v13
+	WORD $0x4e6ece91 // fmla v17, v20, v14
+	WORD $0x4e6ccf1b // fmla v27, v24, v12
+	WORD $0x4e6dcf3c // fmla v28, v25, v13
+	WORD $0x4e6ecf5d // fmla v29, v26, v14
+	FMOVQ 96(R8), F18
+	FMOVQ 96(R9), F19
+	FMOVQ 96(R10), F20
+	FMOVQ 96(R11), F21
+	FMOVQ 96(R12), F22
+	FMOVQ 96(R13), F23
+	WORD $0x4ed53a58 // zip1 v24, v18, v21
+	WORD $0x4ed63a79 // zip1 v25, v19, v22
+	WORD $0x4ed73a9a // zip1 v26, v20, v23
+	WORD $0x4ed57a52 // zip2 v18, v18, v21
+	WORD $0x4ed67a73 // zip2 v19, v19, v22
+	WORD $0x4ed77a94 // zip2 v20, v20, v23
+	WORD $0x4e6ccdf2 // fmla v18, v15, v12
+	WORD $0x4e6dce13 // fmla v19, v16, v13
+	WORD $0x4e6ece34 // fmla v20, v17, v14
+	WORD $0x4e6ccf78 // fmla v24, v27, v12
+	WORD $0x4e6dcf99 // fmla v25, v28, v13
+	WORD $0x4e6ecfba // fmla v26, v29, v14
+	FMOVQ 80(R8), F15
+	FMOVQ 80(R9), F16
+	FMOVQ 80(R10), F17
+	FMOVQ 80(R11), F21
+	FMOVQ 80(R12), F22
+	FMOVQ 80(R13), F23
+	WORD $0x4ed539fb // zip1 v27, v15, v21
+	WORD $0x4ed63a1c // zip1 v28, v16, v22
+	WORD $0x4ed73a3d // zip1 v29, v17, v23
+	WORD $0x4ed579ef // zip2 v15, v15, v21
+	WORD $0x4ed67a10 // zip2 v16, v16, v22
+	WORD $0x4ed77a31 // zip2 v17, v17, v23
+	WORD $0x4e6cce4f // fmla v15, v18, v12
+	WORD $0x4e6dce70 // fmla v16, v19, v13
+	WORD $0x4e6ece91 // fmla v17, v20, v14
+	WORD $0x4e6ccf1b // fmla v27, v24, v12
+	WORD $0x4e6dcf3c // fmla v28, v25, v13
+	WORD $0x4e6ecf5d // fmla v29, v26, v14
+	FMOVQ 64(R8), F18
+	FMOVQ 64(R9), F19
+	FMOVQ 64(R10), F20
+	FMOVQ 64(R11), F21
+	FMOVQ 64(R12), F22
+	FMOVQ 64(R13), F23
+	WORD $0x4ed53a58 // zip1 v24, v18, v21
+	WORD $0x4ed63a79 // zip1 v25, v19, v22
+	WORD $0x4ed73a9a // zip1 v26, v20, v23
+	WORD $0x4ed57a52 // zip2 v18, v18, v21
+	WORD $0x4ed67a73 // zip2 v19, v19, v22
+	WORD $0x4ed77a94 // zip2 v20, v20, v23
+	WORD $0x4e6ccdf2 // fmla v18, v15, v12
+	WORD $0x4e6dce13 // fmla v19, v16, v13
+	WORD $0x4e6ece34 // fmla v20, v17, v14
+	WORD $0x4e6ccf78 // fmla v24, v27, v12
+	WORD $0x4e6dcf99 // fmla v25, v28, v13
+	WORD $0x4e6ecfba // fmla v26, v29, v14
+	FMOVQ 48(R8), F15
+	FMOVQ 48(R9), F16
+	FMOVQ 48(R10), F17
+	FMOVQ 48(R11), F21
+	FMOVQ 48(R12), F22
+	FMOVQ 48(R13), F23
+	WORD $0x4ed539fb // zip1 v27, v15, v21
+	WORD $0x4ed63a1c // zip1 v28, v16, v22
+	WORD $0x4ed73a3d // zip1 v29, v17, v23
+	WORD $0x4ed579ef // zip2 v15, v15, v21
+	WORD $0x4ed67a10 // zip2 v16, v16, v22
+	WORD $0x4ed77a31 // zip2 v17, v17, v23
+	WORD $0x4e6cce4f // fmla v15, v18, v12
+	WORD $0x4e6dce70 // fmla v16, v19, v13
+	WORD $0x4e6ece91 // fmla v17, v20, v14
+	WORD $0x4e6ccf1b // fmla v27, v24, v12
+	WORD $0x4e6dcf3c // fmla v28, v25, v13
+	WORD $0x4e6ecf5d // fmla v29, v26, v14
+	FMOVQ 32(R8), F18
+	FMOVQ 32(R9), F19
+	FMOVQ 32(R10), F20
+	FMOVQ 32(R11), F21
+	FMOVQ 32(R12), F22
+	FMOVQ 32(R13), F23
+	WORD $0x4ed53a58 // zip1 v24, v18, v21
+	WORD $0x4ed63a79 // zip1 v25, v19, v22
+	WORD $0x4ed73a9a // zip1 v26, v20, v23
+	WORD $0x4ed57a52 // zip2 v18, v18, v21
+	WORD $0x4ed67a73 // zip2 v19, v19, v22
+	WORD $0x4ed77a94 // zip2 v20, v20, v23
+	WORD $0x4e6ccdf2 // fmla v18, v15, v12
+	WORD $0x4e6dce13 // fmla v19, v16, v13
+	WORD $0x4e6ece34 // fmla v20, v17, v14
+	WORD $0x4e6ccf78 // fmla v24, v27, v12
+	WORD $0x4e6dcf99 // fmla v25, v28, v13
+	WORD $0x4e6ecfba // fmla v26, v29, v14
+	WORD $0x4e6cce46 // fmla v6, v18, v12
+	WORD $0x4e6dce67 // fmla v7, v19, v13
+	WORD $0x4e6ece88 // fmla v8, v20, v14
+	WORD $0x4e60cf06 // fmla v6, v24, v0
+	WORD $0x4e61cf27 // fmla v7, v25, v1
+	WORD $0x4e62cf48 // fmla v8, v26, v2
+	WORD $0x4e66cd83 // fmla v3, v12, v6
+	WORD $0x4e67cda4 // fmla v4, v13, v7
+	WORD $0x4e68cdc5 // fmla v5, v14, v8
+	WORD $0x4e63d520 // fadd v0, v9, v3
+	WORD $0x4e64d541 // fadd v1, v10, v4
+	WORD $0x4e65d562 // fadd v2, v11, v5
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ F2, 32(R0)
+	ADD $48, R0
+	ADD $48, R1
+	SUB $6, R6
+	CMP $6, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x6ee0e7e1 // fcmgt v1, v31, v0
+	WORD $0x6ee0e7c2 // fcmgt v2, v30, v0
+	WORD $0x6e205821 // not v1, v1
+	WORD $0x4ea21c21 // orr v1, v1, v2
+	WORD $0x5ef1b821 // addp v1, v1
+	FMOVD F1, R8
+	CBNZ R8, stop
+	WORD $0x6f4d0401 // ushr v1, v0, 51
+	FMOVD F1, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V1.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F1
+	FMOVQ 0(R9), F2
+	WORD $0x4ec23823 // zip1 v3, v1, v2
+	WORD $0x4ec27821 // zip2 v1, v1, v2
+	WORD $0x4ee3d400 // fsub v0, v0, v3
+	FMOVQ 16(R8), F2
+	FMOVQ 16(R9), F3
+	WORD $0x4ec33844 // zip1 v4, v2, v3
+	WORD $0x4ec37842 // zip2 v2, v2, v3
+	WORD $0x4ea11c23 // mov v3, v1
+	WORD $0x4e64cc03 // fmla v3, v0, v4
+	WORD $0x4ee3d421 // fsub v1, v1, v3
+	WORD $0x4e60cc81 // fmla v1, v4, v0
+	WORD $0x6e60dc04 // fmul v4, v0, v0
+	FMOVQ 144(R8), F5
+	FMOVQ 144(R9), F6
+	WORD $0x4ec638a5 // zip1 v5, v5, v6
+	FMOVQ 128(R8), F6
+	FMOVQ 128(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4e64cca8 // fmla v8, v5, v4
+	FMOVQ 112(R8), F5
+	FMOVQ 112(R9), F7
+	WORD $0x4ec738a9 // zip1 v9, v5, v7
+	WORD $0x4ec778a5 // zip2 v5, v5, v7
+	WORD $0x4e64ccc5 // fmla v5, v6, v4
+	WORD $0x4e64cd09 // fmla v9, v8, v4
+	FMOVQ 96(R8), F6
+	FMOVQ 96(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4e64cca6 // fmla v6, v5, v4
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	FMOVQ 80(R8), F5
+	FMOVQ 80(R9), F7
+	WORD $0x4ec738a9 // zip1 v9, v5, v7
+	WORD $0x4ec778a5 // zip2 v5, v5, v7
+	WORD $0x4e64ccc5 // fmla v5, v6, v4
+	WORD $0x4e64cd09 // fmla v9, v8, v4
+	FMOVQ 64(R8), F6
+	FMOVQ 64(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4e64cca6 // fmla v6, v5, v4
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	FMOVQ 48(R8), F5
+	FMOVQ 48(R9), F7
+	WORD $0x4ec738a9 // zip1 v9, v5, v7
+	WORD $0x4ec778a5 // zip2 v5, v5, v7
+	WORD $0x4e64ccc5 // fmla v5, v6, v4
+	WORD $0x4e64cd09 // fmla v9, v8, v4
+	FMOVQ 32(R8), F6
+	FMOVQ 32(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4e64cca6 // fmla v6, v5, v4
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	WORD $0x4e64ccc2 // fmla v2, v6, v4
+	WORD $0x4e60cd02 // fmla v2, v8, v0
+	WORD $0x4e62cc81 // fmla v1, v4, v2
+	WORD $0x4e61d460 // fadd v0, v3, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+stop:
+	MOVD dst_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+48(FP)
+	RET
+short:
+	B ·short(SB)
+
+// func logNormCdfByNEON(dst, x, log, right []float64)
+TEXT ·logNormCdfByNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD right_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD log_base+48(FP), R2
+	MOVD right_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 208(R7), F31 // -0.5
+	FMOVQ 336(R7), F30 // 0.5
+	FMOVQ 2288(R7), F29 // -3.273390607896142e+150
+	FMOVQ 688(R7), F28 // -1
+	CMP $6, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FMOVQ 32(R1), F6
+	FMOVQ 32(R2), F7
+	FMOVQ 32(R3), F8
+	WORD $0x6e7fdc09 // fmul v9, v0, v31
+	WORD $0x6e7fdc6a // fmul v10, v3, v31
+	WORD $0x6e7fdccb // fmul v11, v6, v31
+	WORD $0x6e60dd29 // fmul v9, v9, v0
+	WORD $0x6e63dd4a // fmul v10, v10, v3
+	WORD $0x6e66dd6b // fmul v11, v11, v6
+	WORD $0x6e60dc0c // fmul v12, v0, v0
+	WORD $0x6e63dc6d // fmul v13, v3, v3
+	WORD $0x6e66dcce // fmul v14, v6, v6
+	WORD $0x6ee0f98f // fneg v15, v12
+	WORD $0x6ee0f9b0 // fneg v16, v13
+	WORD $0x6ee0f9d1 // fneg v17, v14
+	WORD $0x4e60cc0f // fmla v15, v0, v0
+	WORD $0x4e63cc70 // fmla v16, v3, v3
+	WORD $0x4e66ccd1 // fmla v17, v6, v6
+	WORD $0x6e7fdd8c // fmul v12, v12, v31
+	WORD $0x6e7fddad // fmul v13, v13, v31
+	WORD $0x6e7fddce // fmul v14, v14, v31
+	WORD $0x4e6cd432 // fadd v18, v1, v12
+	WORD $0x4e6dd493 // fadd v19, v4, v13
+	WORD $0x4e6ed4f4 // fadd v20, v7, v14
+	WORD $0x4ee1d655 // fsub v21, v18, v1
+	WORD $0x4ee4d676 // fsub v22, v19, v4
+	WORD $0x4ee7d697 // fsub v23, v20, v7
+	WORD $0x4ef5d658 // fsub v24, v18, v21
+	WORD $0x4ef6d679 // fsub v25, v19, v22
+	WORD $0x4ef7d69a // fsub v26, v20, v23
+	WORD $0x4ef8d421 // fsub v1, v1, v24
+	WORD $0x4ef9d484 // fsub v4, v4, v25
+	WORD $0x4efad4e7 // fsub v7, v7, v26
+	WORD $0x4ef5d58c // fsub v12, v12, v21
+	WORD $0x4ef6d5ad // fsub v13, v13, v22
+	WORD $0x4ef7d5ce // fsub v14, v14, v23
+	WORD $0x4e6cd421 // fadd v1, v1, v12
+	WORD $0x4e6dd484 // fadd v4, v4, v13
+	WORD $0x4e6ed4e7 // fadd v7, v7, v14
+	WORD $0x6e7eddec // fmul v12, v15, v30
+	WORD $0x6e7ede0d // fmul v13, v16, v30
+	WORD $0x6e7ede2e // fmul v14, v17, v30
+	WORD $0x4eecd421 // fsub v1, v1, v12
+	WORD $0x4eedd484 // fsub v4, v4, v13
+	WORD $0x4eeed4e7 // fsub v7, v7, v14
+	WORD $0x4e61d641 // fadd v1, v18, v1
+	WORD $0x4e64d664 // fadd v4, v19, v4
+	WORD $0x4e67d687 // fadd v7, v20, v7
+	WORD $0x6ee0e7ac // fcmgt v12, v29, v0
+	WORD $0x6ee3e7ad // fcmgt v13, v29, v3
+	WORD $0x6ee6e7ae // fcmgt v14, v29, v6
+	WORD $0x6e611d2c // bsl v12, v9, v1
+	WORD $0x6e641d4d // bsl v13, v10, v4
+	WORD $0x6e671d6e // bsl v14, v11, v7
+	WORD $0x6efce400 // fcmgt v0, v0, v28
+	WORD $0x6efce461 // fcmgt v1, v3, v28
+	WORD $0x6efce4c3 // fcmgt v3, v6, v28
+	WORD $0x6e6c1c40 // bsl v0, v2, v12
+	WORD $0x6e6d1ca1 // bsl v1, v5, v13
+	WORD $0x6e6e1d03 // bsl v3, v8, v14
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ F3, 32(R0)
+	ADD $48, R0
+	ADD $48, R1
+	ADD $48, R2
+	ADD $48, R3
+	SUB $6, R6
+	CMP $6, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e7fdc03 // fmul v3, v0, v31
+	WORD $0x6e60dc63 // fmul v3, v3, v0
+	WORD $0x6e60dc04 // fmul v4, v0, v0
+	WORD $0x6ee0f885 // fneg v5, v4
+	WORD $0x4e60cc05 // fmla v5, v0, v0
+	WORD $0x6e7fdc84 // fmul v4, v4, v31
+	WORD $0x4e64d426 // fadd v6, v1, v4
+	WORD $0x4ee1d4c7 // fsub v7, v6, v1
+	WORD $0x4ee7d4c8 // fsub v8, v6, v7
+	WORD $0x4ee8d421 // fsub v1, v1, v8
+	WORD $0x4ee7d484 // fsub v4, v4, v7
+	WORD $0x4e64d421 // fadd v1, v1, v4
+	WORD $0x6e7edca4 // fmul v4, v5, v30
+	WORD $0x4ee4d421 // fsub v1, v1, v4
+	WORD $0x4e61d4c1 // fadd v1, v6, v1
+	WORD $0x6ee0e7a4 // fcmgt v4, v29, v0
+	WORD $0x6e611c64 // bsl v4, v3, v1
+	WORD $0x6efce400 // fcmgt v0, v0, v28
+	WORD $0x6e641c40 // bsl v0, v2, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func hazardByNEON(dst, x, far, right []float64)
+TEXT ·hazardByNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD far_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD right_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD far_base+48(FP), R2
+	MOVD right_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 2304(R7), F31 // 0.7071067811865476
+	FMOVQ 2320(R7), F30 // -4.833646656726457e-17
+	FMOVQ 2336(R7), F29 // 0.7978845608028654
+	FMOVQ 2368(R7), F28 // -1.4142135623730951
+	FMOVQ 2352(R7), F27 // -2
+	FMOVQ 2384(R7), F26 // -1.34217728e+08
+	FMOVQ 688(R7), F25 // -1
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e7fdc0c // fmul v12, v0, v31
+	WORD $0x6e7fdc6d // fmul v13, v3, v31
+	WORD $0x6e7fdcce // fmul v14, v6, v31
+	WORD $0x6e7fdd2f // fmul v15, v9, v31
+	WORD $0x6ee0f990 // fneg v16, v12
+	WORD $0x6ee0f9b1 // fneg v17, v13
+	WORD $0x6ee0f9d2 // fneg v18, v14
+	WORD $0x6ee0f9f3 // fneg v19, v15
+	WORD $0x4e60cff0 // fmla v16, v31, v0
+	WORD $0x4e63cff1 // fmla v17, v31, v3
+	WORD $0x4e66cff2 // fmla v18, v31, v6
+	WORD $0x4e69cff3 // fmla v19, v31, v9
+	WORD $0x4e7ecc10 // fmla v16, v0, v30
+	WORD $0x4e7ecc71 // fmla v17, v3, v30
+	WORD $0x4e7eccd2 // fmla v18, v6, v30
+	WORD $0x4e7ecd33 // fmla v19, v9, v30
+	WORD $0x6e61ffa1 // fdiv v1, v29, v1
+	WORD $0x6e64ffa4 // fdiv v4, v29, v4
+	WORD $0x6e67ffa7 // fdiv v7, v29, v7
+	WORD $0x6e6affaa // fdiv v10, v29, v10
+	WORD $0x6e7bdd8c // fmul v12, v12, v27
+	WORD $0x6e7bddad // fmul v13, v13, v27
+	WORD $0x6e7bddce // fmul v14, v14, v27
+	WORD $0x6e7bddef // fmul v15, v15, v27
+	WORD $0x4e61cf8c // fmla v12, v28, v1
+	WORD $0x4e64cf8d // fmla v13, v28, v4
+	WORD $0x4e67cf8e // fmla v14, v28, v7
+	WORD $0x4e6acf8f // fmla v15, v28, v10
+	WORD $0x6ee0fa10 // fneg v16, v16
+	WORD $0x6ee0fa31 // fneg v17, v17
+	WORD $0x6ee0fa52 // fneg v18, v18
+	WORD $0x6ee0fa73 // fneg v19, v19
+	WORD $0x6e6cde0c // fmul v12, v16, v12
+	WORD $0x6e6dde2d // fmul v13, v17, v13
+	WORD $0x6e6ede4e // fmul v14, v18, v14
+	WORD $0x6e6fde6f // fmul v15, v19, v15
+	WORD $0x4ee1cd81 // fmls v1, v12, v1
+	WORD $0x4ee4cda4 // fmls v4, v13, v4
+	WORD $0x4ee7cdc7 // fmls v7, v14, v7
+	WORD $0x4eeacdea // fmls v10, v15, v10
+	WORD $0x6ee0e74c // fcmgt v12, v26, v0
+	WORD $0x6ee3e74d // fcmgt v13, v26, v3
+	WORD $0x6ee6e74e // fcmgt v14, v26, v6
+	WORD $0x6ee9e74f // fcmgt v15, v26, v9
+	WORD $0x6ee0f810 // fneg v16, v0
+	WORD $0x6ee0f871 // fneg v17, v3
+	WORD $0x6ee0f8d2 // fneg v18, v6
+	WORD $0x6ee0f933 // fneg v19, v9
+	WORD $0x6e611e0c // bsl v12, v16, v1
+	WORD $0x6e641e2d // bsl v13, v17, v4
+	WORD $0x6e671e4e // bsl v14, v18, v7
+	WORD $0x6e6a1e6f // bsl v15, v19, v10
+	WORD $0x6ef9e400 // fcmgt v0, v0, v25
+	WORD $0x6ef9e461 // fcmgt v1, v3, v25
+	WORD $0x6ef9e4c3 // fcmgt v3, v6, v25
+	WORD $0x6ef9e524 // fcmgt v4, v9, v25
+	WORD $0x6e6c1c40 // bsl v0, v2, v12
+	WORD $0x6e6d1ca1 // bsl v1, v5, v13
+	WORD $0x6e6e1d03 // bsl v3, v8, v14
+	WORD $0x6e6f1d64 // bsl v4, v11, v15
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F3, F4), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e7fdc03 // fmul v3, v0, v31
+	WORD $0x6ee0f864 // fneg v4, v3
+	WORD $0x4e60cfe4 // fmla v4, v31, v0
+	WORD $0x4e7ecc04 // fmla v4, v0, v30
+	WORD $0x6e61ffa1 // fdiv v1, v29, v1
+	WORD $0x6e7bdc63 // fmul v3, v3, v27
+	WORD $0x4e61cf83 // fmla v3, v28, v1
+	WORD $0x6ee0f884 // fneg v4, v4
+	WORD $0x6e63dc83 // fmul v3, v4, v3
+	WORD $0x4ee1cc61 // fmls v1, v3, v1
+	WORD $0x6ee0e743 // fcmgt v3, v26, v0
+	WORD $0x6ee0f804 // fneg v4, v0
+	WORD $0x6e611c83 // bsl v3, v4, v1
+	WORD $0x6ef9e400 // fcmgt v0, v0, v25
+	WORD $0x6e631c40 // bsl v0, v2, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func erfcNEON(dst, x []float64)
 TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -5231,13 +5888,13 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 2272(R7), F31 // 28
-	FMOVQ 2288(R7), F30 // -23.083120654223414
+	FMOVQ 2400(R7), F31 // 28
+	FMOVQ 2416(R7), F30 // -23.083120654223414
 	FMOVQ 32(R7), F29 // 6.755399441055744e+15
-	FMOVQ 2304(R7), F28 // 0.043321698783984175
-	FMOVQ 2320(R7), F27 // 1.012406886666035e-12
-	FMOVQ 2336(R7), F26 // 0.00019841464175558392
-	FMOVQ 2368(R7), F25 // 0.0013889063789935463
+	FMOVQ 2432(R7), F28 // 0.043321698783984175
+	FMOVQ 2448(R7), F27 // 1.012406886666035e-12
+	FMOVQ 2464(R7), F26 // 0.00019841464175558392
+	FMOVQ 2496(R7), F25 // 0.0013889063789935463
 	FMOVQ 416(R7), F24 // 0x0
 	CMP $4, R6
 	BLT single
@@ -5411,21 +6068,21 @@ wide:
 	WORD $0x4ee7d527 // fsub v7, v9, v7
 	WORD $0x6e6cdd88 // fmul v8, v12, v12
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
-	FMOVQ 2352(R7), F14 // 0.008333333332990724
+	FMOVQ 2480(R7), F14 // 0.008333333332990724
 	WORD $0x4e68cf4e // fmla v14, v26, v8
-	FMOVQ 2352(R7), F15 // 0.008333333332990724
+	FMOVQ 2480(R7), F15 // 0.008333333332990724
 	WORD $0x4e69cf4f // fmla v15, v26, v9
-	FMOVQ 2384(R7), F16 // 0.04166666666358317
+	FMOVQ 2512(R7), F16 // 0.04166666666358317
 	WORD $0x4e68cf30 // fmla v16, v25, v8
-	FMOVQ 2384(R7), F17 // 0.04166666666358317
+	FMOVQ 2512(R7), F17 // 0.04166666666358317
 	WORD $0x4e69cf31 // fmla v17, v25, v9
-	FMOVQ 2400(R7), F18 // 0.16666666666666669
+	FMOVQ 2528(R7), F18 // 0.16666666666666669
 	WORD $0x4e68cdd2 // fmla v18, v14, v8
-	FMOVQ 2400(R7), F14 // 0.16666666666666669
+	FMOVQ 2528(R7), F14 // 0.16666666666666669
 	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 2416(R7), F15 // 0.5000000000000001
+	FMOVQ 2544(R7), F15 // 0.5000000000000001
 	WORD $0x4e68ce0f // fmla v15, v16, v8
-	FMOVQ 2416(R7), F16 // 0.5000000000000001
+	FMOVQ 2544(R7), F16 // 0.5000000000000001
 	WORD $0x4e69ce30 // fmla v16, v17, v9
 	WORD $0x4e6cce4f // fmla v15, v18, v12
 	WORD $0x4e6dcdd0 // fmla v16, v14, v13
@@ -5467,14 +6124,14 @@ wide:
 	WORD $0x6ee1e705 // fcmgt v5, v24, v1
 	WORD $0x4e68d4c6 // fadd v6, v6, v8
 	WORD $0x4e69d4e7 // fadd v7, v7, v9
-	FMOVQ 2432(R7), F8 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F8 // 0xfffffffffffffff0
 	WORD $0x4e281c42 // and v2, v2, v8
 	WORD $0x4e281c63 // and v3, v3, v8
 	WORD $0x4f705442 // shl v2, v2, 48
 	WORD $0x4f705463 // shl v3, v3, 48
 	WORD $0x4f7f0448 // sshr v8, v2, 1
 	WORD $0x4f7f0469 // sshr v9, v3, 1
-	FMOVQ 2448(R7), F10 // 0xfff0000000000000
+	FMOVQ 2576(R7), F10 // 0xfff0000000000000
 	WORD $0x4e2a1d08 // and v8, v8, v10
 	WORD $0x4e2a1d29 // and v9, v9, v10
 	WORD $0x6ee88442 // sub v2, v2, v8
@@ -5495,42 +6152,42 @@ wide:
 	WORD $0x6e631cc5 // bsl v5, v6, v3
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 2464(R7), F6 // -1.462091340945175e-07
-	FMOVQ 2480(R7), F7 // 1.637123442577e-06
+	FMOVQ 2592(R7), F6 // -1.462091340945175e-07
+	FMOVQ 2608(R7), F7 // 1.637123442577e-06
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 2480(R7), F8 // 1.637123442577e-06
+	FMOVQ 2608(R7), F8 // 1.637123442577e-06
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2496(R7), F6 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F6 // -1.4923003368152099e-05
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2496(R7), F7 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F7 // -1.4923003368152099e-05
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2512(R7), F8 // 0.00012055286202005714
+	FMOVQ 2640(R7), F8 // 0.00012055286202005714
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2512(R7), F6 // 0.00012055286202005714
+	FMOVQ 2640(R7), F6 // 0.00012055286202005714
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 2528(R7), F7 // -0.0008548326510724796
+	FMOVQ 2656(R7), F7 // -0.0008548326510724796
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 2528(R7), F8 // -0.0008548326510724796
+	FMOVQ 2656(R7), F8 // -0.0008548326510724796
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2544(R7), F6 // 0.0052239776220169365
+	FMOVQ 2672(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2544(R7), F7 // 0.0052239776220169365
+	FMOVQ 2672(R7), F7 // 0.0052239776220169365
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2560(R7), F8 // -0.02686617064499972
+	FMOVQ 2688(R7), F8 // -0.02686617064499972
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2560(R7), F6 // -0.02686617064499972
+	FMOVQ 2688(R7), F6 // -0.02686617064499972
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 2576(R7), F7 // 0.1128379167095487
+	FMOVQ 2704(R7), F7 // 0.1128379167095487
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 2576(R7), F8 // 0.1128379167095487
+	FMOVQ 2704(R7), F8 // 0.1128379167095487
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 2592(R7), F6 // -0.3761263890318375
+	FMOVQ 2720(R7), F6 // -0.3761263890318375
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 2592(R7), F7 // -0.3761263890318375
+	FMOVQ 2720(R7), F7 // -0.3761263890318375
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 2608(R7), F8 // 0.1283791670955126
+	FMOVQ 2736(R7), F8 // 0.1283791670955126
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 2608(R7), F2 // 0.1283791670955126
+	FMOVQ 2736(R7), F2 // 0.1283791670955126
 	WORD $0x4e63cce2 // fmla v2, v7, v3
 	WORD $0x6e60dd03 // fmul v3, v8, v0
 	WORD $0x6e61dc42 // fmul v2, v2, v1
@@ -5650,13 +6307,13 @@ compute:
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4ee3d483 // fsub v3, v4, v3
 	WORD $0x6e66dcc4 // fmul v4, v6, v6
-	FMOVQ 2352(R7), F7 // 0.008333333332990724
+	FMOVQ 2480(R7), F7 // 0.008333333332990724
 	WORD $0x4e64cf47 // fmla v7, v26, v4
-	FMOVQ 2384(R7), F8 // 0.04166666666358317
+	FMOVQ 2512(R7), F8 // 0.04166666666358317
 	WORD $0x4e64cf28 // fmla v8, v25, v4
-	FMOVQ 2400(R7), F9 // 0.16666666666666669
+	FMOVQ 2528(R7), F9 // 0.16666666666666669
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 2416(R7), F7 // 0.5000000000000001
+	FMOVQ 2544(R7), F7 // 0.5000000000000001
 	WORD $0x4e64cd07 // fmla v7, v8, v4
 	WORD $0x4e66cd27 // fmla v7, v9, v6
 	FMOVD F1, R8
@@ -5678,11 +6335,11 @@ compute:
 	WORD $0x4e62cd04 // fmla v4, v8, v2
 	WORD $0x6ee0e702 // fcmgt v2, v24, v0
 	WORD $0x4e64d463 // fadd v3, v3, v4
-	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c21 // and v1, v1, v4
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0424 // sshr v4, v1, 1
-	FMOVQ 2448(R7), F5 // 0xfff0000000000000
+	FMOVQ 2576(R7), F5 // 0xfff0000000000000
 	WORD $0x4e251c84 // and v4, v4, v5
 	WORD $0x6ee48421 // sub v1, v1, v4
 	FMOVQ 320(R7), F5 // 1
@@ -5694,24 +6351,24 @@ compute:
 	WORD $0x4ee1d463 // fsub v3, v3, v1
 	WORD $0x6e611c62 // bsl v2, v3, v1
 	WORD $0x6e60dc01 // fmul v1, v0, v0
-	FMOVQ 2464(R7), F3 // -1.462091340945175e-07
-	FMOVQ 2480(R7), F4 // 1.637123442577e-06
+	FMOVQ 2592(R7), F3 // -1.462091340945175e-07
+	FMOVQ 2608(R7), F4 // 1.637123442577e-06
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2496(R7), F3 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F3 // -1.4923003368152099e-05
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2512(R7), F4 // 0.00012055286202005714
+	FMOVQ 2640(R7), F4 // 0.00012055286202005714
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2528(R7), F3 // -0.0008548326510724796
+	FMOVQ 2656(R7), F3 // -0.0008548326510724796
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2544(R7), F4 // 0.0052239776220169365
+	FMOVQ 2672(R7), F4 // 0.0052239776220169365
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2560(R7), F3 // -0.02686617064499972
+	FMOVQ 2688(R7), F3 // -0.02686617064499972
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2576(R7), F4 // 0.1128379167095487
+	FMOVQ 2704(R7), F4 // 0.1128379167095487
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 2592(R7), F3 // -0.3761263890318375
+	FMOVQ 2720(R7), F3 // -0.3761263890318375
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 2608(R7), F4 // 0.1283791670955126
+	FMOVQ 2736(R7), F4 // 0.1283791670955126
 	WORD $0x4e61cc64 // fmla v4, v3, v1
 	WORD $0x6e60dc81 // fmul v1, v4, v0
 	WORD $0x4ee0d4a3 // fsub v3, v5, v0
@@ -5752,12 +6409,12 @@ TEXT ·normCdfNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 2624(R7), F31 // -40
-	FMOVQ 2640(R7), F30 // 40
-	FMOVQ 2656(R7), F29 // 0.7071067811865476
-	FMOVQ 2672(R7), F28 // -4.833646656726457e-17
+	FMOVQ 2752(R7), F31 // -40
+	FMOVQ 2768(R7), F30 // 40
+	FMOVQ 2304(R7), F29 // 0.7071067811865476
+	FMOVQ 2320(R7), F28 // -4.833646656726457e-17
 	FMOVQ 224(R7), F27 // 0x8000000000000000
-	FMOVQ 2272(R7), F26 // 28
+	FMOVQ 2400(R7), F26 // 28
 	CMP $4, R6
 	BLT single
 wide:
@@ -5924,7 +6581,7 @@ wide:
 	WORD $0x6ee0f92b // fneg v11, v9
 	WORD $0x4e64cc8a // fmla v10, v4, v4
 	WORD $0x4e65ccab // fmla v11, v5, v5
-	FMOVQ 2288(R7), F4 // -23.083120654223414
+	FMOVQ 2416(R7), F4 // -23.083120654223414
 	FMOVQ 32(R7), F5 // 6.755399441055744e+15
 	WORD $0x4e68cc85 // fmla v5, v4, v8
 	FMOVQ 32(R7), F14 // 6.755399441055744e+15
@@ -5934,12 +6591,12 @@ wide:
 	WORD $0x4ee4d5c4 // fsub v4, v14, v4
 	WORD $0x6ee0f908 // fneg v8, v8
 	WORD $0x6ee0f929 // fneg v9, v9
-	FMOVQ 2304(R7), F16 // 0.043321698783984175
+	FMOVQ 2432(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cde8 // fmls v8, v15, v16
 	WORD $0x4ef0cc89 // fmls v9, v4, v16
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cdea // fmls v10, v15, v16
 	WORD $0x4ef0cc8b // fmls v11, v4, v16
 	WORD $0x4e6ad504 // fadd v4, v8, v10
@@ -5950,23 +6607,23 @@ wide:
 	WORD $0x4ee9d569 // fsub v9, v11, v9
 	WORD $0x6e64dc8a // fmul v10, v4, v4
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 2336(R7), F16 // 0.00019841464175558392
-	FMOVQ 2352(R7), F17 // 0.008333333332990724
+	FMOVQ 2464(R7), F16 // 0.00019841464175558392
+	FMOVQ 2480(R7), F17 // 0.008333333332990724
 	WORD $0x4e6ace11 // fmla v17, v16, v10
-	FMOVQ 2352(R7), F18 // 0.008333333332990724
+	FMOVQ 2480(R7), F18 // 0.008333333332990724
 	WORD $0x4e6bce12 // fmla v18, v16, v11
-	FMOVQ 2368(R7), F16 // 0.0013889063789935463
-	FMOVQ 2384(R7), F19 // 0.04166666666358317
+	FMOVQ 2496(R7), F16 // 0.0013889063789935463
+	FMOVQ 2512(R7), F19 // 0.04166666666358317
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 2384(R7), F20 // 0.04166666666358317
+	FMOVQ 2512(R7), F20 // 0.04166666666358317
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 2400(R7), F16 // 0.16666666666666669
+	FMOVQ 2528(R7), F16 // 0.16666666666666669
 	WORD $0x4e6ace30 // fmla v16, v17, v10
-	FMOVQ 2400(R7), F17 // 0.16666666666666669
+	FMOVQ 2528(R7), F17 // 0.16666666666666669
 	WORD $0x4e6bce51 // fmla v17, v18, v11
-	FMOVQ 2416(R7), F18 // 0.5000000000000001
+	FMOVQ 2544(R7), F18 // 0.5000000000000001
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 2416(R7), F19 // 0.5000000000000001
+	FMOVQ 2544(R7), F19 // 0.5000000000000001
 	WORD $0x4e6bce93 // fmla v19, v20, v11
 	WORD $0x4e64ce12 // fmla v18, v16, v4
 	WORD $0x4e6fce33 // fmla v19, v17, v15
@@ -6007,7 +6664,7 @@ wide:
 	FMOVQ 416(R7), F6 // 0x0
 	WORD $0x6ee0e4c7 // fcmgt v7, v6, v0
 	WORD $0x6ee1e4c6 // fcmgt v6, v6, v1
-	FMOVQ 2688(R7), F11 // 1.1283791670955126
+	FMOVQ 2784(R7), F11 // 1.1283791670955126
 	WORD $0x6e6bdc4c // fmul v12, v2, v11
 	WORD $0x6e6bdc6d // fmul v13, v3, v11
 	WORD $0x4e3b1c0f // and v15, v0, v27
@@ -6020,17 +6677,17 @@ wide:
 	WORD $0x4ef0cdaa // fmls v10, v13, v16
 	WORD $0x4e69d484 // fadd v4, v4, v9
 	WORD $0x4e6ad508 // fadd v8, v8, v10
-	FMOVQ 2432(R7), F9 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F9 // 0xfffffffffffffff0
 	WORD $0x4e291ca5 // and v5, v5, v9
 	WORD $0x4e291dc9 // and v9, v14, v9
 	WORD $0x4f7054a5 // shl v5, v5, 48
 	WORD $0x4f705529 // shl v9, v9, 48
-	FMOVQ 2704(R7), F10 // 0x10000000000000
+	FMOVQ 2800(R7), F10 // 0x10000000000000
 	WORD $0x6eea84a5 // sub v5, v5, v10
 	WORD $0x6eea8529 // sub v9, v9, v10
 	WORD $0x4f7f04aa // sshr v10, v5, 1
 	WORD $0x4f7f052c // sshr v12, v9, 1
-	FMOVQ 2448(R7), F13 // 0xfff0000000000000
+	FMOVQ 2576(R7), F13 // 0xfff0000000000000
 	WORD $0x4e2d1d4a // and v10, v10, v13
 	WORD $0x4e2d1d8c // and v12, v12, v13
 	WORD $0x6eea84a5 // sub v5, v5, v10
@@ -6050,42 +6707,42 @@ wide:
 	WORD $0x6e651d26 // bsl v6, v9, v5
 	WORD $0x6e60dc04 // fmul v4, v0, v0
 	WORD $0x6e61dc25 // fmul v5, v1, v1
-	FMOVQ 2464(R7), F8 // -1.462091340945175e-07
-	FMOVQ 2480(R7), F9 // 1.637123442577e-06
+	FMOVQ 2592(R7), F8 // -1.462091340945175e-07
+	FMOVQ 2608(R7), F9 // 1.637123442577e-06
 	WORD $0x4e64cd09 // fmla v9, v8, v4
-	FMOVQ 2480(R7), F10 // 1.637123442577e-06
+	FMOVQ 2608(R7), F10 // 1.637123442577e-06
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2496(R7), F8 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F8 // -1.4923003368152099e-05
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2496(R7), F9 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F9 // -1.4923003368152099e-05
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2512(R7), F10 // 0.00012055286202005714
+	FMOVQ 2640(R7), F10 // 0.00012055286202005714
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2512(R7), F8 // 0.00012055286202005714
+	FMOVQ 2640(R7), F8 // 0.00012055286202005714
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 2528(R7), F9 // -0.0008548326510724796
+	FMOVQ 2656(R7), F9 // -0.0008548326510724796
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 2528(R7), F10 // -0.0008548326510724796
+	FMOVQ 2656(R7), F10 // -0.0008548326510724796
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2544(R7), F8 // 0.0052239776220169365
+	FMOVQ 2672(R7), F8 // 0.0052239776220169365
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2544(R7), F9 // 0.0052239776220169365
+	FMOVQ 2672(R7), F9 // 0.0052239776220169365
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2560(R7), F10 // -0.02686617064499972
+	FMOVQ 2688(R7), F10 // -0.02686617064499972
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2560(R7), F8 // -0.02686617064499972
+	FMOVQ 2688(R7), F8 // -0.02686617064499972
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 2576(R7), F9 // 0.1128379167095487
+	FMOVQ 2704(R7), F9 // 0.1128379167095487
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 2576(R7), F10 // 0.1128379167095487
+	FMOVQ 2704(R7), F10 // 0.1128379167095487
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2592(R7), F8 // -0.3761263890318375
+	FMOVQ 2720(R7), F8 // -0.3761263890318375
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 2592(R7), F9 // -0.3761263890318375
+	FMOVQ 2720(R7), F9 // -0.3761263890318375
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 2608(R7), F10 // 0.1283791670955126
+	FMOVQ 2736(R7), F10 // 0.1283791670955126
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 2608(R7), F8 // 0.1283791670955126
+	FMOVQ 2736(R7), F8 // 0.1283791670955126
 	WORD $0x4e65cd28 // fmla v8, v9, v5
 	FMOVQ 336(R7), F9 // 0.5
 	WORD $0x6e69dc8c // fmul v12, v4, v9
@@ -6218,30 +6875,30 @@ compute:
 	WORD $0x6e62dc44 // fmul v4, v2, v2
 	WORD $0x6ee0f885 // fneg v5, v4
 	WORD $0x4e62cc45 // fmla v5, v2, v2
-	FMOVQ 2288(R7), F2 // -23.083120654223414
+	FMOVQ 2416(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F7 // 6.755399441055744e+15
 	WORD $0x4e64cc47 // fmla v7, v2, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d4e2 // fsub v2, v7, v2
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 2304(R7), F8 // 0.043321698783984175
+	FMOVQ 2432(R7), F8 // 0.043321698783984175
 	WORD $0x4ee8cc44 // fmls v4, v2, v8
 	WORD $0x6ee0f8a5 // fneg v5, v5
-	FMOVQ 2320(R7), F8 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F8 // 1.012406886666035e-12
 	WORD $0x4ee8cc45 // fmls v5, v2, v8
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4ee4d444 // fsub v4, v2, v4
 	WORD $0x4ee4d4a4 // fsub v4, v5, v4
 	WORD $0x6e62dc45 // fmul v5, v2, v2
-	FMOVQ 2336(R7), F8 // 0.00019841464175558392
-	FMOVQ 2352(R7), F9 // 0.008333333332990724
+	FMOVQ 2464(R7), F8 // 0.00019841464175558392
+	FMOVQ 2480(R7), F9 // 0.008333333332990724
 	WORD $0x4e65cd09 // fmla v9, v8, v5
-	FMOVQ 2368(R7), F8 // 0.0013889063789935463
-	FMOVQ 2384(R7), F10 // 0.04166666666358317
+	FMOVQ 2496(R7), F8 // 0.0013889063789935463
+	FMOVQ 2512(R7), F10 // 0.04166666666358317
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 2400(R7), F8 // 0.16666666666666669
+	FMOVQ 2528(R7), F8 // 0.16666666666666669
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 2416(R7), F9 // 0.5000000000000001
+	FMOVQ 2544(R7), F9 // 0.5000000000000001
 	WORD $0x4e65cd49 // fmla v9, v10, v5
 	WORD $0x4e62cd09 // fmla v9, v8, v2
 	FMOVD F7, R8
@@ -6263,20 +6920,20 @@ compute:
 	WORD $0x4e63cd04 // fmla v4, v8, v3
 	FMOVQ 416(R7), F3 // 0x0
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
-	FMOVQ 2688(R7), F5 // 1.1283791670955126
+	FMOVQ 2784(R7), F5 // 1.1283791670955126
 	WORD $0x6e65dc26 // fmul v6, v1, v5
 	WORD $0x4e3b1c09 // and v9, v0, v27
 	WORD $0x6e291cc6 // eor v6, v6, v9
 	WORD $0x4e68d568 // fadd v8, v11, v8
 	WORD $0x4ee8ccc4 // fmls v4, v6, v8
 	WORD $0x4e64d442 // fadd v2, v2, v4
-	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241ce4 // and v4, v7, v4
 	WORD $0x4f705484 // shl v4, v4, 48
-	FMOVQ 2704(R7), F6 // 0x10000000000000
+	FMOVQ 2800(R7), F6 // 0x10000000000000
 	WORD $0x6ee68484 // sub v4, v4, v6
 	WORD $0x4f7f0486 // sshr v6, v4, 1
-	FMOVQ 2448(R7), F7 // 0xfff0000000000000
+	FMOVQ 2576(R7), F7 // 0xfff0000000000000
 	WORD $0x4e271cc6 // and v6, v6, v7
 	WORD $0x6ee68484 // sub v4, v4, v6
 	FMOVQ 320(R7), F7 // 1
@@ -6287,24 +6944,24 @@ compute:
 	WORD $0x4ee2d4e4 // fsub v4, v7, v2
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 2464(R7), F4 // -1.462091340945175e-07
-	FMOVQ 2480(R7), F6 // 1.637123442577e-06
+	FMOVQ 2592(R7), F4 // -1.462091340945175e-07
+	FMOVQ 2608(R7), F6 // 1.637123442577e-06
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2496(R7), F4 // -1.4923003368152099e-05
+	FMOVQ 2624(R7), F4 // -1.4923003368152099e-05
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2512(R7), F6 // 0.00012055286202005714
+	FMOVQ 2640(R7), F6 // 0.00012055286202005714
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2528(R7), F4 // -0.0008548326510724796
+	FMOVQ 2656(R7), F4 // -0.0008548326510724796
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2544(R7), F6 // 0.0052239776220169365
+	FMOVQ 2672(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2560(R7), F4 // -0.02686617064499972
+	FMOVQ 2688(R7), F4 // -0.02686617064499972
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2576(R7), F6 // 0.1128379167095487
+	FMOVQ 2704(R7), F6 // 0.1128379167095487
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2592(R7), F4 // -0.3761263890318375
+	FMOVQ 2720(R7), F4 // -0.3761263890318375
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 2608(R7), F6 // 0.1283791670955126
+	FMOVQ 2736(R7), F6 // 0.1283791670955126
 	WORD $0x4e62cc86 // fmla v6, v4, v2
 	FMOVQ 336(R7), F4 // 0.5
 	WORD $0x6e64dc48 // fmul v8, v2, v4
@@ -6358,12 +7015,12 @@ TEXT ·gaussNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 2720(R7), F4 // -28
+	FMOVQ 2816(R7), F4 // -28
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 2272(R7), F4 // 28
+	FMOVQ 2400(R7), F4 // 28
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -6380,7 +7037,7 @@ wide:
 	WORD $0x4e61cc29 // fmla v9, v1, v1
 	WORD $0x4e62cc4a // fmla v10, v2, v2
 	WORD $0x4e63cc6b // fmla v11, v3, v3
-	FMOVQ 2288(R7), F0 // -23.083120654223414
+	FMOVQ 2416(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F1 // 6.755399441055744e+15
 	WORD $0x4e64cc01 // fmla v1, v0, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
@@ -6398,7 +7055,7 @@ wide:
 	WORD $0x6ee0f8a5 // fneg v5, v5
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
-	FMOVQ 2304(R7), F16 // 0.043321698783984175
+	FMOVQ 2432(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda4 // fmls v4, v13, v16
 	WORD $0x4ef0cdc5 // fmls v5, v14, v16
 	WORD $0x4ef0cde6 // fmls v6, v15, v16
@@ -6407,7 +7064,7 @@ wide:
 	WORD $0x6ee0f929 // fneg v9, v9
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda8 // fmls v8, v13, v16
 	WORD $0x4ef0cdc9 // fmls v9, v14, v16
 	WORD $0x4ef0cdea // fmls v10, v15, v16
@@ -6428,39 +7085,39 @@ wide:
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
 	WORD $0x6e6eddca // fmul v10, v14, v14
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 2336(R7), F16 // 0.00019841464175558392
-	FMOVQ 2352(R7), F17 // 0.008333333332990724
+	FMOVQ 2464(R7), F16 // 0.00019841464175558392
+	FMOVQ 2480(R7), F17 // 0.008333333332990724
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 2352(R7), F18 // 0.008333333332990724
+	FMOVQ 2480(R7), F18 // 0.008333333332990724
 	WORD $0x4e69ce12 // fmla v18, v16, v9
-	FMOVQ 2352(R7), F19 // 0.008333333332990724
+	FMOVQ 2480(R7), F19 // 0.008333333332990724
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 2352(R7), F20 // 0.008333333332990724
+	FMOVQ 2480(R7), F20 // 0.008333333332990724
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 2368(R7), F16 // 0.0013889063789935463
-	FMOVQ 2384(R7), F21 // 0.04166666666358317
+	FMOVQ 2496(R7), F16 // 0.0013889063789935463
+	FMOVQ 2512(R7), F21 // 0.04166666666358317
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 2384(R7), F22 // 0.04166666666358317
+	FMOVQ 2512(R7), F22 // 0.04166666666358317
 	WORD $0x4e69ce16 // fmla v22, v16, v9
-	FMOVQ 2384(R7), F23 // 0.04166666666358317
+	FMOVQ 2512(R7), F23 // 0.04166666666358317
 	WORD $0x4e6ace17 // fmla v23, v16, v10
-	FMOVQ 2384(R7), F24 // 0.04166666666358317
+	FMOVQ 2512(R7), F24 // 0.04166666666358317
 	WORD $0x4e6bce18 // fmla v24, v16, v11
-	FMOVQ 2400(R7), F16 // 0.16666666666666669
+	FMOVQ 2528(R7), F16 // 0.16666666666666669
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 2400(R7), F17 // 0.16666666666666669
+	FMOVQ 2528(R7), F17 // 0.16666666666666669
 	WORD $0x4e69ce51 // fmla v17, v18, v9
-	FMOVQ 2400(R7), F18 // 0.16666666666666669
+	FMOVQ 2528(R7), F18 // 0.16666666666666669
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 2400(R7), F19 // 0.16666666666666669
+	FMOVQ 2528(R7), F19 // 0.16666666666666669
 	WORD $0x4e6bce93 // fmla v19, v20, v11
-	FMOVQ 2416(R7), F20 // 0.5000000000000001
+	FMOVQ 2544(R7), F20 // 0.5000000000000001
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 2416(R7), F21 // 0.5000000000000001
+	FMOVQ 2544(R7), F21 // 0.5000000000000001
 	WORD $0x4e69ced5 // fmla v21, v22, v9
-	FMOVQ 2416(R7), F22 // 0.5000000000000001
+	FMOVQ 2544(R7), F22 // 0.5000000000000001
 	WORD $0x4e6acef6 // fmla v22, v23, v10
-	FMOVQ 2416(R7), F23 // 0.5000000000000001
+	FMOVQ 2544(R7), F23 // 0.5000000000000001
 	WORD $0x4e6bcf17 // fmla v23, v24, v11
 	WORD $0x4e60ce14 // fmla v20, v16, v0
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -6514,7 +7171,7 @@ wide:
 	WORD $0x4e71d7a4 // fadd v4, v29, v17
 	WORD $0x4e72d7c5 // fadd v5, v30, v18
 	WORD $0x4e73d7e6 // fadd v6, v31, v19
-	FMOVQ 2432(R7), F7 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F7 // 0xfffffffffffffff0
 	WORD $0x4e271c21 // and v1, v1, v7
 	WORD $0x4e271c42 // and v2, v2, v7
 	WORD $0x4e271c63 // and v3, v3, v7
@@ -6527,7 +7184,7 @@ wide:
 	WORD $0x4f7f0449 // sshr v9, v2, 1
 	WORD $0x4f7f046a // sshr v10, v3, 1
 	WORD $0x4f7f04eb // sshr v11, v7, 1
-	FMOVQ 2448(R7), F12 // 0xfff0000000000000
+	FMOVQ 2576(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -6569,37 +7226,37 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 2720(R7), F1 // -28
+	FMOVQ 2816(R7), F1 // -28
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 2272(R7), F1 // 28
+	FMOVQ 2400(R7), F1 // 28
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e60cc02 // fmla v2, v0, v0
-	FMOVQ 2288(R7), F0 // -23.083120654223414
+	FMOVQ 2416(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc03 // fmla v3, v0, v1
 	FMOVQ 32(R7), F0 // 6.755399441055744e+15
 	WORD $0x4ee0d460 // fsub v0, v3, v0
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 2304(R7), F4 // 0.043321698783984175
+	FMOVQ 2432(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc01 // fmls v1, v0, v4
 	WORD $0x6ee0f842 // fneg v2, v2
-	FMOVQ 2320(R7), F4 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc02 // fmls v2, v0, v4
 	WORD $0x4e62d420 // fadd v0, v1, v2
 	WORD $0x4ee1d401 // fsub v1, v0, v1
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 2336(R7), F4 // 0.00019841464175558392
-	FMOVQ 2352(R7), F5 // 0.008333333332990724
+	FMOVQ 2464(R7), F4 // 0.00019841464175558392
+	FMOVQ 2480(R7), F5 // 0.008333333332990724
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 2368(R7), F4 // 0.0013889063789935463
-	FMOVQ 2384(R7), F6 // 0.04166666666358317
+	FMOVQ 2496(R7), F4 // 0.0013889063789935463
+	FMOVQ 2512(R7), F6 // 0.04166666666358317
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2400(R7), F4 // 0.16666666666666669
+	FMOVQ 2528(R7), F4 // 0.16666666666666669
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2416(R7), F5 // 0.5000000000000001
+	FMOVQ 2544(R7), F5 // 0.5000000000000001
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x4e60cc85 // fmla v5, v4, v0
 	FMOVD F3, R8
@@ -6614,11 +7271,11 @@ compute:
 	WORD $0x4e61cce4 // fmla v4, v7, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e64d4e0 // fadd v0, v7, v4
-	FMOVQ 2432(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 2448(R7), F3 // 0xfff0000000000000
+	FMOVQ 2576(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -6660,12 +7317,12 @@ TEXT ·normPdfNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 2736(R7), F4 // -39.6
+	FMOVQ 2832(R7), F4 // -39.6
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 2752(R7), F4 // 39.6
+	FMOVQ 2848(R7), F4 // 39.6
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -6691,7 +7348,7 @@ wide:
 	WORD $0x6e60dd26 // fmul v6, v9, v0
 	WORD $0x6e60dd47 // fmul v7, v10, v0
 	WORD $0x6e60dd60 // fmul v0, v11, v0
-	FMOVQ 2288(R7), F8 // -23.083120654223414
+	FMOVQ 2416(R7), F8 // -23.083120654223414
 	FMOVQ 32(R7), F9 // 6.755399441055744e+15
 	WORD $0x4e61cd09 // fmla v9, v8, v1
 	FMOVQ 32(R7), F10 // 6.755399441055744e+15
@@ -6709,7 +7366,7 @@ wide:
 	WORD $0x6ee0f842 // fneg v2, v2
 	WORD $0x6ee0f863 // fneg v3, v3
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 2304(R7), F16 // 0.043321698783984175
+	FMOVQ 2432(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda1 // fmls v1, v13, v16
 	WORD $0x4ef0cdc2 // fmls v2, v14, v16
 	WORD $0x4ef0cde3 // fmls v3, v15, v16
@@ -6718,7 +7375,7 @@ wide:
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 2320(R7), F16 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda5 // fmls v5, v13, v16
 	WORD $0x4ef0cdc6 // fmls v6, v14, v16
 	WORD $0x4ef0cde7 // fmls v7, v15, v16
@@ -6739,39 +7396,39 @@ wide:
 	WORD $0x6e6ddda5 // fmul v5, v13, v13
 	WORD $0x6e6eddc6 // fmul v6, v14, v14
 	WORD $0x6e6fdde7 // fmul v7, v15, v15
-	FMOVQ 2336(R7), F16 // 0.00019841464175558392
-	FMOVQ 2352(R7), F17 // 0.008333333332990724
+	FMOVQ 2464(R7), F16 // 0.00019841464175558392
+	FMOVQ 2480(R7), F17 // 0.008333333332990724
 	WORD $0x4e64ce11 // fmla v17, v16, v4
-	FMOVQ 2352(R7), F18 // 0.008333333332990724
+	FMOVQ 2480(R7), F18 // 0.008333333332990724
 	WORD $0x4e65ce12 // fmla v18, v16, v5
-	FMOVQ 2352(R7), F19 // 0.008333333332990724
+	FMOVQ 2480(R7), F19 // 0.008333333332990724
 	WORD $0x4e66ce13 // fmla v19, v16, v6
-	FMOVQ 2352(R7), F20 // 0.008333333332990724
+	FMOVQ 2480(R7), F20 // 0.008333333332990724
 	WORD $0x4e67ce14 // fmla v20, v16, v7
-	FMOVQ 2368(R7), F16 // 0.0013889063789935463
-	FMOVQ 2384(R7), F21 // 0.04166666666358317
+	FMOVQ 2496(R7), F16 // 0.0013889063789935463
+	FMOVQ 2512(R7), F21 // 0.04166666666358317
 	WORD $0x4e64ce15 // fmla v21, v16, v4
-	FMOVQ 2384(R7), F22 // 0.04166666666358317
+	FMOVQ 2512(R7), F22 // 0.04166666666358317
 	WORD $0x4e65ce16 // fmla v22, v16, v5
-	FMOVQ 2384(R7), F23 // 0.04166666666358317
+	FMOVQ 2512(R7), F23 // 0.04166666666358317
 	WORD $0x4e66ce17 // fmla v23, v16, v6
-	FMOVQ 2384(R7), F24 // 0.04166666666358317
+	FMOVQ 2512(R7), F24 // 0.04166666666358317
 	WORD $0x4e67ce18 // fmla v24, v16, v7
-	FMOVQ 2400(R7), F16 // 0.16666666666666669
+	FMOVQ 2528(R7), F16 // 0.16666666666666669
 	WORD $0x4e64ce30 // fmla v16, v17, v4
-	FMOVQ 2400(R7), F17 // 0.16666666666666669
+	FMOVQ 2528(R7), F17 // 0.16666666666666669
 	WORD $0x4e65ce51 // fmla v17, v18, v5
-	FMOVQ 2400(R7), F18 // 0.16666666666666669
+	FMOVQ 2528(R7), F18 // 0.16666666666666669
 	WORD $0x4e66ce72 // fmla v18, v19, v6
-	FMOVQ 2400(R7), F19 // 0.16666666666666669
+	FMOVQ 2528(R7), F19 // 0.16666666666666669
 	WORD $0x4e67ce93 // fmla v19, v20, v7
-	FMOVQ 2416(R7), F20 // 0.5000000000000001
+	FMOVQ 2544(R7), F20 // 0.5000000000000001
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
-	FMOVQ 2416(R7), F21 // 0.5000000000000001
+	FMOVQ 2544(R7), F21 // 0.5000000000000001
 	WORD $0x4e65ced5 // fmla v21, v22, v5
-	FMOVQ 2416(R7), F22 // 0.5000000000000001
+	FMOVQ 2544(R7), F22 // 0.5000000000000001
 	WORD $0x4e66cef6 // fmla v22, v23, v6
-	FMOVQ 2416(R7), F23 // 0.5000000000000001
+	FMOVQ 2544(R7), F23 // 0.5000000000000001
 	WORD $0x4e67cf17 // fmla v23, v24, v7
 	WORD $0x4e68ce14 // fmla v20, v16, v8
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -6821,7 +7478,7 @@ wide:
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
 	WORD $0x4e6ecfd2 // fmla v18, v30, v14
 	WORD $0x4e6fcff3 // fmla v19, v31, v15
-	FMOVQ 2768(R7), F0 // 0.3989422804014327
+	FMOVQ 2864(R7), F0 // 0.3989422804014327
 	WORD $0x6e60df81 // fmul v1, v28, v0
 	WORD $0x6e60dfa2 // fmul v2, v29, v0
 	WORD $0x6e60dfc3 // fmul v3, v30, v0
@@ -6834,7 +7491,7 @@ wide:
 	WORD $0x4e7dcc06 // fmla v6, v0, v29
 	WORD $0x4e7ecc07 // fmla v7, v0, v30
 	WORD $0x4e7fcc08 // fmla v8, v0, v31
-	FMOVQ 2784(R7), F13 // -2.49232720227773e-17
+	FMOVQ 2880(R7), F13 // -2.49232720227773e-17
 	WORD $0x4e6dcf85 // fmla v5, v28, v13
 	WORD $0x4e6dcfa6 // fmla v6, v29, v13
 	WORD $0x4e6dcfc7 // fmla v7, v30, v13
@@ -6847,7 +7504,7 @@ wide:
 	WORD $0x4e66d441 // fadd v1, v2, v6
 	WORD $0x4e67d462 // fadd v2, v3, v7
 	WORD $0x4e68d483 // fadd v3, v4, v8
-	FMOVQ 2432(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241d25 // and v5, v9, v4
 	WORD $0x4e241d46 // and v6, v10, v4
 	WORD $0x4e241d67 // and v7, v11, v4
@@ -6860,7 +7517,7 @@ wide:
 	WORD $0x4f7f04c9 // sshr v9, v6, 1
 	WORD $0x4f7f04ea // sshr v10, v7, 1
 	WORD $0x4f7f048b // sshr v11, v4, 1
-	FMOVQ 2448(R7), F12 // 0xfff0000000000000
+	FMOVQ 2576(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -6902,9 +7559,9 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 2736(R7), F1 // -39.6
+	FMOVQ 2832(R7), F1 // -39.6
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 2752(R7), F1 // 39.6
+	FMOVQ 2848(R7), F1 // 39.6
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
@@ -6912,30 +7569,30 @@ compute:
 	FMOVQ 336(R7), F0 // 0.5
 	WORD $0x6e60dc21 // fmul v1, v1, v0
 	WORD $0x6e60dc40 // fmul v0, v2, v0
-	FMOVQ 2288(R7), F2 // -23.083120654223414
+	FMOVQ 2416(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc43 // fmla v3, v2, v1
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d462 // fsub v2, v3, v2
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 2304(R7), F4 // 0.043321698783984175
+	FMOVQ 2432(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 2320(R7), F4 // 1.012406886666035e-12
+	FMOVQ 2448(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc40 // fmls v0, v2, v4
 	WORD $0x4e60d422 // fadd v2, v1, v0
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x4ee1d400 // fsub v0, v0, v1
 	WORD $0x6e62dc41 // fmul v1, v2, v2
-	FMOVQ 2336(R7), F4 // 0.00019841464175558392
-	FMOVQ 2352(R7), F5 // 0.008333333332990724
+	FMOVQ 2464(R7), F4 // 0.00019841464175558392
+	FMOVQ 2480(R7), F5 // 0.008333333332990724
 	WORD $0x4e61cc85 // fmla v5, v4, v1
-	FMOVQ 2368(R7), F4 // 0.0013889063789935463
-	FMOVQ 2384(R7), F6 // 0.04166666666358317
+	FMOVQ 2496(R7), F4 // 0.0013889063789935463
+	FMOVQ 2512(R7), F6 // 0.04166666666358317
 	WORD $0x4e61cc86 // fmla v6, v4, v1
-	FMOVQ 2400(R7), F4 // 0.16666666666666669
+	FMOVQ 2528(R7), F4 // 0.16666666666666669
 	WORD $0x4e61cca4 // fmla v4, v5, v1
-	FMOVQ 2416(R7), F5 // 0.5000000000000001
+	FMOVQ 2544(R7), F5 // 0.5000000000000001
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x4e62cc85 // fmla v5, v4, v2
 	FMOVD F3, R8
@@ -6949,19 +7606,19 @@ compute:
 	WORD $0x4e61cca0 // fmla v0, v5, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e62cce4 // fmla v4, v7, v2
-	FMOVQ 2768(R7), F0 // 0.3989422804014327
+	FMOVQ 2864(R7), F0 // 0.3989422804014327
 	WORD $0x6e60dce1 // fmul v1, v7, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e67cc02 // fmla v2, v0, v7
-	FMOVQ 2784(R7), F5 // -2.49232720227773e-17
+	FMOVQ 2880(R7), F5 // -2.49232720227773e-17
 	WORD $0x4e65cce2 // fmla v2, v7, v5
 	WORD $0x4e60cc82 // fmla v2, v4, v0
 	WORD $0x4e62d420 // fadd v0, v1, v2
-	FMOVQ 2432(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 2560(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 2448(R7), F3 // 0xfff0000000000000
+	FMOVQ 2576(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -7031,103 +7688,103 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 2800(R7), F16 // 0.02963502626354855
-	FMOVQ 2816(R7), F17 // 0.019579201619744684
+	FMOVQ 2896(R7), F16 // 0.02963502626354855
+	FMOVQ 2912(R7), F17 // 0.019579201619744684
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 2816(R7), F18 // 0.019579201619744684
+	FMOVQ 2912(R7), F18 // 0.019579201619744684
 	WORD $0x4e6dce12 // fmla v18, v16, v13
-	FMOVQ 2816(R7), F19 // 0.019579201619744684
+	FMOVQ 2912(R7), F19 // 0.019579201619744684
 	WORD $0x4e6ece13 // fmla v19, v16, v14
-	FMOVQ 2816(R7), F20 // 0.019579201619744684
+	FMOVQ 2912(R7), F20 // 0.019579201619744684
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 2832(R7), F16 // -0.019277545928584557
-	FMOVQ 2848(R7), F21 // 0.0030350071727267623
+	FMOVQ 2928(R7), F16 // -0.019277545928584557
+	FMOVQ 2944(R7), F21 // 0.0030350071727267623
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 2848(R7), F22 // 0.0030350071727267623
+	FMOVQ 2944(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce16 // fmla v22, v16, v13
-	FMOVQ 2848(R7), F23 // 0.0030350071727267623
+	FMOVQ 2944(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece17 // fmla v23, v16, v14
-	FMOVQ 2848(R7), F24 // 0.0030350071727267623
+	FMOVQ 2944(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 2864(R7), F16 // 0.009322101501082774
+	FMOVQ 2960(R7), F16 // 0.009322101501082774
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 2864(R7), F17 // 0.009322101501082774
+	FMOVQ 2960(R7), F17 // 0.009322101501082774
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 2864(R7), F18 // 0.009322101501082774
+	FMOVQ 2960(R7), F18 // 0.009322101501082774
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 2864(R7), F19 // 0.009322101501082774
+	FMOVQ 2960(R7), F19 // 0.009322101501082774
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 2880(R7), F20 // 0.00962140274734483
+	FMOVQ 2976(R7), F20 // 0.00962140274734483
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 2880(R7), F21 // 0.00962140274734483
+	FMOVQ 2976(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 2880(R7), F22 // 0.00962140274734483
+	FMOVQ 2976(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 2880(R7), F23 // 0.00962140274734483
+	FMOVQ 2976(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 2896(R7), F24 // 0.011566511821890942
+	FMOVQ 2992(R7), F24 // 0.011566511821890942
 	WORD $0x4e68ce18 // fmla v24, v16, v8
-	FMOVQ 2896(R7), F16 // 0.011566511821890942
+	FMOVQ 2992(R7), F16 // 0.011566511821890942
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 2896(R7), F17 // 0.011566511821890942
+	FMOVQ 2992(R7), F17 // 0.011566511821890942
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 2896(R7), F18 // 0.011566511821890942
+	FMOVQ 2992(R7), F18 // 0.011566511821890942
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 2912(R7), F19 // 0.013963775787848137
+	FMOVQ 3008(R7), F19 // 0.013963775787848137
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 2912(R7), F20 // 0.013963775787848137
+	FMOVQ 3008(R7), F20 // 0.013963775787848137
 	WORD $0x4e6dceb4 // fmla v20, v21, v13
-	FMOVQ 2912(R7), F21 // 0.013963775787848137
+	FMOVQ 3008(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 2912(R7), F22 // 0.013963775787848137
+	FMOVQ 3008(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 2928(R7), F23 // 0.017352816768546473
+	FMOVQ 3024(R7), F23 // 0.017352816768546473
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 2928(R7), F24 // 0.017352816768546473
+	FMOVQ 3024(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce18 // fmla v24, v16, v13
-	FMOVQ 2928(R7), F16 // 0.017352816768546473
+	FMOVQ 3024(R7), F16 // 0.017352816768546473
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 2928(R7), F17 // 0.017352816768546473
+	FMOVQ 3024(R7), F17 // 0.017352816768546473
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 2944(R7), F18 // 0.022372157435623815
+	FMOVQ 3040(R7), F18 // 0.022372157435623815
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 2944(R7), F19 // 0.022372157435623815
+	FMOVQ 3040(R7), F19 // 0.022372157435623815
 	WORD $0x4e6dce93 // fmla v19, v20, v13
-	FMOVQ 2944(R7), F20 // 0.022372157435623815
+	FMOVQ 3040(R7), F20 // 0.022372157435623815
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 2944(R7), F21 // 0.022372157435623815
+	FMOVQ 3040(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 2960(R7), F22 // 0.030381944475693704
+	FMOVQ 3056(R7), F22 // 0.030381944475693704
 	WORD $0x4e68cef6 // fmla v22, v23, v8
-	FMOVQ 2960(R7), F23 // 0.030381944475693704
+	FMOVQ 3056(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 2960(R7), F24 // 0.030381944475693704
+	FMOVQ 3056(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece18 // fmla v24, v16, v14
-	FMOVQ 2960(R7), F16 // 0.030381944475693704
+	FMOVQ 3056(R7), F16 // 0.030381944475693704
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 2976(R7), F17 // 0.04464285714255019
+	FMOVQ 3072(R7), F17 // 0.04464285714255019
 	WORD $0x4e68ce51 // fmla v17, v18, v8
-	FMOVQ 2976(R7), F18 // 0.04464285714255019
+	FMOVQ 3072(R7), F18 // 0.04464285714255019
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 2976(R7), F19 // 0.04464285714255019
+	FMOVQ 3072(R7), F19 // 0.04464285714255019
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 2976(R7), F20 // 0.04464285714255019
+	FMOVQ 3072(R7), F20 // 0.04464285714255019
 	WORD $0x4e6fceb4 // fmla v20, v21, v15
-	FMOVQ 2992(R7), F21 // 0.07500000000000119
+	FMOVQ 3088(R7), F21 // 0.07500000000000119
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 2992(R7), F22 // 0.07500000000000119
+	FMOVQ 3088(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 2992(R7), F23 // 0.07500000000000119
+	FMOVQ 3088(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 2992(R7), F24 // 0.07500000000000119
+	FMOVQ 3088(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 3008(R7), F16 // 0.16666666666666666
+	FMOVQ 3104(R7), F16 // 0.16666666666666666
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 3008(R7), F8 // 0.16666666666666666
+	FMOVQ 3104(R7), F8 // 0.16666666666666666
 	WORD $0x4e6dce48 // fmla v8, v18, v13
-	FMOVQ 3008(R7), F13 // 0.16666666666666666
+	FMOVQ 3104(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece6d // fmla v13, v19, v14
-	FMOVQ 3008(R7), F14 // 0.16666666666666666
+	FMOVQ 3104(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce8e // fmla v14, v20, v15
 	WORD $0x4e64ceb0 // fmla v16, v21, v4
 	WORD $0x4e65cec8 // fmla v8, v22, v5
@@ -7250,31 +7907,31 @@ compute:
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6ea31c41 // bit v1, v2, v3
 	WORD $0x6e61dc22 // fmul v2, v1, v1
-	FMOVQ 2800(R7), F4 // 0.02963502626354855
-	FMOVQ 2816(R7), F5 // 0.019579201619744684
+	FMOVQ 2896(R7), F4 // 0.02963502626354855
+	FMOVQ 2912(R7), F5 // 0.019579201619744684
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 2832(R7), F4 // -0.019277545928584557
-	FMOVQ 2848(R7), F6 // 0.0030350071727267623
+	FMOVQ 2928(R7), F4 // -0.019277545928584557
+	FMOVQ 2944(R7), F6 // 0.0030350071727267623
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2864(R7), F4 // 0.009322101501082774
+	FMOVQ 2960(R7), F4 // 0.009322101501082774
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2880(R7), F5 // 0.00962140274734483
+	FMOVQ 2976(R7), F5 // 0.00962140274734483
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2896(R7), F6 // 0.011566511821890942
+	FMOVQ 2992(R7), F6 // 0.011566511821890942
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2912(R7), F4 // 0.013963775787848137
+	FMOVQ 3008(R7), F4 // 0.013963775787848137
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2928(R7), F5 // 0.017352816768546473
+	FMOVQ 3024(R7), F5 // 0.017352816768546473
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2944(R7), F6 // 0.022372157435623815
+	FMOVQ 3040(R7), F6 // 0.022372157435623815
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 2960(R7), F4 // 0.030381944475693704
+	FMOVQ 3056(R7), F4 // 0.030381944475693704
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 2976(R7), F5 // 0.04464285714255019
+	FMOVQ 3072(R7), F5 // 0.04464285714255019
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 2992(R7), F6 // 0.07500000000000119
+	FMOVQ 3088(R7), F6 // 0.07500000000000119
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 3008(R7), F4 // 0.16666666666666666
+	FMOVQ 3104(R7), F4 // 0.16666666666666666
 	WORD $0x4e62cca4 // fmla v4, v5, v2
 	WORD $0x4e61ccc4 // fmla v4, v6, v1
 	WORD $0x6ee1f822 // fsqrt v2, v1
@@ -7332,7 +7989,7 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 336(R7), F31 // 0.5
 	FMOVQ 320(R7), F30 // 1
-	FMOVQ 2800(R7), F29 // 0.02963502626354855
+	FMOVQ 2896(R7), F29 // 0.02963502626354855
 	FMOVQ 416(R7), F28 // 0x0
 	CMP $8, R6
 	BLT single
@@ -7367,102 +8024,102 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 2816(R7), F16 // 0.019579201619744684
+	FMOVQ 2912(R7), F16 // 0.019579201619744684
 	WORD $0x4e6ccfb0 // fmla v16, v29, v12
-	FMOVQ 2816(R7), F17 // 0.019579201619744684
+	FMOVQ 2912(R7), F17 // 0.019579201619744684
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
-	FMOVQ 2816(R7), F18 // 0.019579201619744684
+	FMOVQ 2912(R7), F18 // 0.019579201619744684
 	WORD $0x4e6ecfb2 // fmla v18, v29, v14
-	FMOVQ 2816(R7), F19 // 0.019579201619744684
+	FMOVQ 2912(R7), F19 // 0.019579201619744684
 	WORD $0x4e6fcfb3 // fmla v19, v29, v15
-	FMOVQ 2832(R7), F20 // -0.019277545928584557
-	FMOVQ 2848(R7), F21 // 0.0030350071727267623
+	FMOVQ 2928(R7), F20 // -0.019277545928584557
+	FMOVQ 2944(R7), F21 // 0.0030350071727267623
 	WORD $0x4e6cce95 // fmla v21, v20, v12
-	FMOVQ 2848(R7), F22 // 0.0030350071727267623
+	FMOVQ 2944(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce96 // fmla v22, v20, v13
-	FMOVQ 2848(R7), F23 // 0.0030350071727267623
+	FMOVQ 2944(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece97 // fmla v23, v20, v14
-	FMOVQ 2848(R7), F24 // 0.0030350071727267623
+	FMOVQ 2944(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 2864(R7), F20 // 0.009322101501082774
+	FMOVQ 2960(R7), F20 // 0.009322101501082774
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 2864(R7), F16 // 0.009322101501082774
+	FMOVQ 2960(R7), F16 // 0.009322101501082774
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 2864(R7), F17 // 0.009322101501082774
+	FMOVQ 2960(R7), F17 // 0.009322101501082774
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 2864(R7), F18 // 0.009322101501082774
+	FMOVQ 2960(R7), F18 // 0.009322101501082774
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 2880(R7), F19 // 0.00962140274734483
+	FMOVQ 2976(R7), F19 // 0.00962140274734483
 	WORD $0x4e6cceb3 // fmla v19, v21, v12
-	FMOVQ 2880(R7), F21 // 0.00962140274734483
+	FMOVQ 2976(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 2880(R7), F22 // 0.00962140274734483
+	FMOVQ 2976(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 2880(R7), F23 // 0.00962140274734483
+	FMOVQ 2976(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 2896(R7), F24 // 0.011566511821890942
+	FMOVQ 2992(R7), F24 // 0.011566511821890942
 	WORD $0x4e6cce98 // fmla v24, v20, v12
-	FMOVQ 2896(R7), F20 // 0.011566511821890942
+	FMOVQ 2992(R7), F20 // 0.011566511821890942
 	WORD $0x4e6dce14 // fmla v20, v16, v13
-	FMOVQ 2896(R7), F16 // 0.011566511821890942
+	FMOVQ 2992(R7), F16 // 0.011566511821890942
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 2896(R7), F17 // 0.011566511821890942
+	FMOVQ 2992(R7), F17 // 0.011566511821890942
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 2912(R7), F18 // 0.013963775787848137
+	FMOVQ 3008(R7), F18 // 0.013963775787848137
 	WORD $0x4e6cce72 // fmla v18, v19, v12
-	FMOVQ 2912(R7), F19 // 0.013963775787848137
+	FMOVQ 3008(R7), F19 // 0.013963775787848137
 	WORD $0x4e6dceb3 // fmla v19, v21, v13
-	FMOVQ 2912(R7), F21 // 0.013963775787848137
+	FMOVQ 3008(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 2912(R7), F22 // 0.013963775787848137
+	FMOVQ 3008(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 2928(R7), F23 // 0.017352816768546473
+	FMOVQ 3024(R7), F23 // 0.017352816768546473
 	WORD $0x4e6ccf17 // fmla v23, v24, v12
-	FMOVQ 2928(R7), F24 // 0.017352816768546473
+	FMOVQ 3024(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce98 // fmla v24, v20, v13
-	FMOVQ 2928(R7), F20 // 0.017352816768546473
+	FMOVQ 3024(R7), F20 // 0.017352816768546473
 	WORD $0x4e6ece14 // fmla v20, v16, v14
-	FMOVQ 2928(R7), F16 // 0.017352816768546473
+	FMOVQ 3024(R7), F16 // 0.017352816768546473
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 2944(R7), F17 // 0.022372157435623815
+	FMOVQ 3040(R7), F17 // 0.022372157435623815
 	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 2944(R7), F18 // 0.022372157435623815
+	FMOVQ 3040(R7), F18 // 0.022372157435623815
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 2944(R7), F19 // 0.022372157435623815
+	FMOVQ 3040(R7), F19 // 0.022372157435623815
 	WORD $0x4e6eceb3 // fmla v19, v21, v14
-	FMOVQ 2944(R7), F21 // 0.022372157435623815
+	FMOVQ 3040(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 2960(R7), F22 // 0.030381944475693704
+	FMOVQ 3056(R7), F22 // 0.030381944475693704
 	WORD $0x4e6ccef6 // fmla v22, v23, v12
-	FMOVQ 2960(R7), F23 // 0.030381944475693704
+	FMOVQ 3056(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 2960(R7), F24 // 0.030381944475693704
+	FMOVQ 3056(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece98 // fmla v24, v20, v14
-	FMOVQ 2960(R7), F20 // 0.030381944475693704
+	FMOVQ 3056(R7), F20 // 0.030381944475693704
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 2976(R7), F16 // 0.04464285714255019
+	FMOVQ 3072(R7), F16 // 0.04464285714255019
 	WORD $0x4e6cce30 // fmla v16, v17, v12
-	FMOVQ 2976(R7), F17 // 0.04464285714255019
+	FMOVQ 3072(R7), F17 // 0.04464285714255019
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 2976(R7), F18 // 0.04464285714255019
+	FMOVQ 3072(R7), F18 // 0.04464285714255019
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 2976(R7), F19 // 0.04464285714255019
+	FMOVQ 3072(R7), F19 // 0.04464285714255019
 	WORD $0x4e6fceb3 // fmla v19, v21, v15
-	FMOVQ 2992(R7), F21 // 0.07500000000000119
+	FMOVQ 3088(R7), F21 // 0.07500000000000119
 	WORD $0x4e6cced5 // fmla v21, v22, v12
-	FMOVQ 2992(R7), F22 // 0.07500000000000119
+	FMOVQ 3088(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 2992(R7), F23 // 0.07500000000000119
+	FMOVQ 3088(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 2992(R7), F24 // 0.07500000000000119
+	FMOVQ 3088(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 3008(R7), F20 // 0.16666666666666666
+	FMOVQ 3104(R7), F20 // 0.16666666666666666
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 3008(R7), F12 // 0.16666666666666666
+	FMOVQ 3104(R7), F12 // 0.16666666666666666
 	WORD $0x4e6dce2c // fmla v12, v17, v13
-	FMOVQ 3008(R7), F13 // 0.16666666666666666
+	FMOVQ 3104(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece4d // fmla v13, v18, v14
-	FMOVQ 3008(R7), F14 // 0.16666666666666666
+	FMOVQ 3104(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce6e // fmla v14, v19, v15
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
 	WORD $0x4e65cecc // fmla v12, v22, v5
@@ -7611,30 +8268,30 @@ compute:
 	WORD $0x6e60dc03 // fmul v3, v0, v0
 	WORD $0x6ea21c61 // bit v1, v3, v2
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 2816(R7), F4 // 0.019579201619744684
+	FMOVQ 2912(R7), F4 // 0.019579201619744684
 	WORD $0x4e63cfa4 // fmla v4, v29, v3
-	FMOVQ 2832(R7), F5 // -0.019277545928584557
-	FMOVQ 2848(R7), F6 // 0.0030350071727267623
+	FMOVQ 2928(R7), F5 // -0.019277545928584557
+	FMOVQ 2944(R7), F6 // 0.0030350071727267623
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2864(R7), F5 // 0.009322101501082774
+	FMOVQ 2960(R7), F5 // 0.009322101501082774
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2880(R7), F4 // 0.00962140274734483
+	FMOVQ 2976(R7), F4 // 0.00962140274734483
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2896(R7), F6 // 0.011566511821890942
+	FMOVQ 2992(R7), F6 // 0.011566511821890942
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2912(R7), F5 // 0.013963775787848137
+	FMOVQ 3008(R7), F5 // 0.013963775787848137
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2928(R7), F4 // 0.017352816768546473
+	FMOVQ 3024(R7), F4 // 0.017352816768546473
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2944(R7), F6 // 0.022372157435623815
+	FMOVQ 3040(R7), F6 // 0.022372157435623815
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 2960(R7), F5 // 0.030381944475693704
+	FMOVQ 3056(R7), F5 // 0.030381944475693704
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 2976(R7), F4 // 0.04464285714255019
+	FMOVQ 3072(R7), F4 // 0.04464285714255019
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 2992(R7), F6 // 0.07500000000000119
+	FMOVQ 3088(R7), F6 // 0.07500000000000119
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 3008(R7), F5 // 0.16666666666666666
+	FMOVQ 3104(R7), F5 // 0.16666666666666666
 	WORD $0x4e63cc85 // fmla v5, v4, v3
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x6ee1f823 // fsqrt v3, v1
@@ -7698,12 +8355,12 @@ TEXT ·cbrtNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 3024(R7), F30 // 2.409919865102884e-181
-	FMOVQ 3040(R7), F29 // 4.149515568880993e+180
-	FMOVQ 3072(R7), F28 // 1.6069380442589903e+60
-	FMOVQ 3088(R7), F27 // 4.503599627370496e+15
-	FMOVQ 3104(R7), F26 // 0.3333333333333333
-	FMOVQ 3136(R7), F25 // 3
+	FMOVQ 3120(R7), F30 // 2.409919865102884e-181
+	FMOVQ 3136(R7), F29 // 4.149515568880993e+180
+	FMOVQ 3168(R7), F28 // 1.6069380442589903e+60
+	FMOVQ 3184(R7), F27 // 4.503599627370496e+15
+	FMOVQ 3200(R7), F26 // 0.3333333333333333
+	FMOVQ 3232(R7), F25 // 3
 	FMOVQ 224(R7), F24 // 0x8000000000000000
 	CMP $8, R6
 	BLT single
@@ -7722,7 +8379,7 @@ wide:
 	WORD $0x6efde4ad // fcmgt v13, v5, v29
 	WORD $0x6efde4ce // fcmgt v14, v6, v29
 	WORD $0x6efde4ef // fcmgt v15, v7, v29
-	FMOVQ 3056(R7), F16 // 6.223015277861142e-61
+	FMOVQ 3152(R7), F16 // 6.223015277861142e-61
 	FMOVQ 320(R7), F17 // 1
 	WORD $0x6ea81e11 // bit v17, v16, v8
 	FMOVQ 320(R7), F18 // 1
@@ -7758,13 +8415,13 @@ wide:
 	WORD $0x4efbd529 // fsub v9, v9, v27
 	WORD $0x4efbd54a // fsub v10, v10, v27
 	WORD $0x4efbd56b // fsub v11, v11, v27
-	FMOVQ 3120(R7), F12 // 2.92902569357e+12
+	FMOVQ 3216(R7), F12 // 2.92902569357e+12
 	WORD $0x4e7acd0c // fmla v12, v8, v26
-	FMOVQ 3120(R7), F8 // 2.92902569357e+12
+	FMOVQ 3216(R7), F8 // 2.92902569357e+12
 	WORD $0x4e7acd28 // fmla v8, v9, v26
-	FMOVQ 3120(R7), F9 // 2.92902569357e+12
+	FMOVQ 3216(R7), F9 // 2.92902569357e+12
 	WORD $0x4e7acd49 // fmla v9, v10, v26
-	FMOVQ 3120(R7), F10 // 2.92902569357e+12
+	FMOVQ 3216(R7), F10 // 2.92902569357e+12
 	WORD $0x4e7acd6a // fmla v10, v11, v26
 	WORD $0x4ee1998b // frintz v11, v12
 	WORD $0x4ee19908 // frintz v8, v8
@@ -7931,7 +8588,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee1e7c2 // fcmgt v2, v30, v1
 	WORD $0x6efde423 // fcmgt v3, v1, v29
-	FMOVQ 3056(R7), F4 // 6.223015277861142e-61
+	FMOVQ 3152(R7), F4 // 6.223015277861142e-61
 	FMOVQ 320(R7), F5 // 1
 	WORD $0x6ea21c85 // bit v5, v4, v2
 	WORD $0x6ea31f85 // bit v5, v28, v3
@@ -7941,7 +8598,7 @@ compute:
 	WORD $0x6f6c0422 // ushr v2, v1, 20
 	WORD $0x4efb8442 // add v2, v2, v27
 	WORD $0x4efbd442 // fsub v2, v2, v27
-	FMOVQ 3120(R7), F3 // 2.92902569357e+12
+	FMOVQ 3216(R7), F3 // 2.92902569357e+12
 	WORD $0x4e7acc43 // fmla v3, v2, v26
 	WORD $0x4ee19862 // frintz v2, v3
 	WORD $0x4e7bd442 // fadd v2, v2, v27
@@ -8013,12 +8670,12 @@ TEXT ·hypotNEON(SB), NOSPLIT, $0-72
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 3152(R7), F30 // 3.4395525670743494e-136
-	FMOVQ 3168(R7), F29 // 3.273390607896142e+150
-	FMOVQ 3040(R7), F28 // 4.149515568880993e+180
-	FMOVQ 3024(R7), F27 // 2.409919865102884e-181
-	FMOVQ 3184(R7), F26 // 3.725290298461914e-09
-	FMOVQ 3200(R7), F25 // 0x7ff0000000000000
+	FMOVQ 3248(R7), F30 // 3.4395525670743494e-136
+	FMOVQ 3264(R7), F29 // 3.273390607896142e+150
+	FMOVQ 3136(R7), F28 // 4.149515568880993e+180
+	FMOVQ 3120(R7), F27 // 2.409919865102884e-181
+	FMOVQ 3280(R7), F26 // 3.725290298461914e-09
+	FMOVQ 3296(R7), F25 // 0x7ff0000000000000
 	CMP $4, R6
 	BLT single
 wide:
@@ -11091,6 +11748,520 @@ DATA digammaQuarters<>+4080(SB)/8, $0x0000000000000000
 DATA digammaQuarters<>+4088(SB)/8, $0x0000000000000000
 GLOBL digammaQuarters<>(SB), RODATA|NOPTR, $4096
 
+DATA erfcxRows<>+0(SB)/8, $0x400414bd2e53f4dc
+DATA erfcxRows<>+8(SB)/8, $0x3fcae31dc217f428
+DATA erfcxRows<>+16(SB)/8, $0xbfb2e77d0058be53
+DATA erfcxRows<>+24(SB)/8, $0x3f994a0501ba4d94
+DATA erfcxRows<>+32(SB)/8, $0xbf802f208c84cd4f
+DATA erfcxRows<>+40(SB)/8, $0x3f63e888375f04e3
+DATA erfcxRows<>+48(SB)/8, $0xbf479f4f439857f5
+DATA erfcxRows<>+56(SB)/8, $0x3f2b1e27c278fe96
+DATA erfcxRows<>+64(SB)/8, $0xbf0e31c5b5d772f8
+DATA erfcxRows<>+72(SB)/8, $0x3ef056f526330964
+DATA erfcxRows<>+80(SB)/8, $0xbed138b45c990cbe
+DATA erfcxRows<>+88(SB)/8, $0x3eb1b457969e188f
+DATA erfcxRows<>+96(SB)/8, $0xbe91c73fc35cde1f
+DATA erfcxRows<>+104(SB)/8, $0x3e7175de8a830b4b
+DATA erfcxRows<>+112(SB)/8, $0xbe50d01d2156421d
+DATA erfcxRows<>+120(SB)/8, $0x3e2fadc9bc69fc83
+DATA erfcxRows<>+128(SB)/8, $0xbe0b80d622508ecf
+DATA erfcxRows<>+136(SB)/8, $0x3deaca4e14fe18a5
+DATA erfcxRows<>+144(SB)/8, $0xbdda888bc8a5f63a
+DATA erfcxRows<>+152(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+160(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+168(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+176(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+184(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+192(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+200(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+208(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+216(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+224(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+232(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+240(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+248(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+256(SB)/8, $0x400bdfe107bf2fe5
+DATA erfcxRows<>+264(SB)/8, $0x3fc3f5fc874cb679
+DATA erfcxRows<>+272(SB)/8, $0xbfa55474fbcb465f
+DATA erfcxRows<>+280(SB)/8, $0x3f8617f449e0e7b2
+DATA erfcxRows<>+288(SB)/8, $0xbf663c860dd2f14a
+DATA erfcxRows<>+296(SB)/8, $0x3f45ca8848af69a8
+DATA erfcxRows<>+304(SB)/8, $0xbf24d45c55fe5806
+DATA erfcxRows<>+312(SB)/8, $0x3f037355626e8e99
+DATA erfcxRows<>+320(SB)/8, $0xbee1c46cb7285dc6
+DATA erfcxRows<>+328(SB)/8, $0x3ebfca5f0fba6ed6
+DATA erfcxRows<>+336(SB)/8, $0xbe9be2717df8c06a
+DATA erfcxRows<>+344(SB)/8, $0x3e7800b1c762f6a0
+DATA erfcxRows<>+352(SB)/8, $0xbe544a668275c06f
+DATA erfcxRows<>+360(SB)/8, $0x3e30e15ad63632d3
+DATA erfcxRows<>+368(SB)/8, $0xbe0c21b38cac4751
+DATA erfcxRows<>+376(SB)/8, $0x3de4edd6bf907c95
+DATA erfcxRows<>+384(SB)/8, $0x3da30a63800f1382
+DATA erfcxRows<>+392(SB)/8, $0x3db2afc47a883e3b
+DATA erfcxRows<>+400(SB)/8, $0xbdc7b413c8c04672
+DATA erfcxRows<>+408(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+416(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+424(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+432(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+440(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+448(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+456(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+464(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+472(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+480(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+488(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+496(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+504(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+512(SB)/8, $0x401403d63505e69b
+DATA erfcxRows<>+520(SB)/8, $0x3fbc51e790856381
+DATA erfcxRows<>+528(SB)/8, $0xbf95d055640e756b
+DATA erfcxRows<>+536(SB)/8, $0x3f70841b8b04d67a
+DATA erfcxRows<>+544(SB)/8, $0xbf489a6c49858a23
+DATA erfcxRows<>+552(SB)/8, $0x3f220a4b1720339b
+DATA erfcxRows<>+560(SB)/8, $0xbefa0fbfa764cf6b
+DATA erfcxRows<>+568(SB)/8, $0x3ed28e24005c941e
+DATA erfcxRows<>+576(SB)/8, $0xbeaa0ed7a07847cd
+DATA erfcxRows<>+584(SB)/8, $0x3e820deb4e011ec1
+DATA erfcxRows<>+592(SB)/8, $0xbe58b296b4ce090a
+DATA erfcxRows<>+600(SB)/8, $0x3e30aef8943153ff
+DATA erfcxRows<>+608(SB)/8, $0xbe06450930abdc5f
+DATA erfcxRows<>+616(SB)/8, $0x3ddd6256b4c2b528
+DATA erfcxRows<>+624(SB)/8, $0xbdb32a92b510b0ec
+DATA erfcxRows<>+632(SB)/8, $0x3d889eae071acb86
+DATA erfcxRows<>+640(SB)/8, $0xbd5f65550abccfb1
+DATA erfcxRows<>+648(SB)/8, $0x3d35fa921a4ec17f
+DATA erfcxRows<>+656(SB)/8, $0xbd0bc3d141fc6ec7
+DATA erfcxRows<>+664(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+672(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+680(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+688(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+696(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+704(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+712(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+720(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+728(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+736(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+744(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+752(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+760(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+768(SB)/8, $0x401bdfeb826e6820
+DATA erfcxRows<>+776(SB)/8, $0x3fb484d3c3c6eed2
+DATA erfcxRows<>+784(SB)/8, $0xbf8717fe20711b99
+DATA erfcxRows<>+792(SB)/8, $0x3f59bf0bc881c3e2
+DATA erfcxRows<>+800(SB)/8, $0xbf2c708ede7987b8
+DATA erfcxRows<>+808(SB)/8, $0x3eff22315508990b
+DATA erfcxRows<>+816(SB)/8, $0xbed0e47dd8db0cb4
+DATA erfcxRows<>+824(SB)/8, $0x3ea22cd24f21e1d8
+DATA erfcxRows<>+832(SB)/8, $0xbe736472f1c81132
+DATA erfcxRows<>+840(SB)/8, $0x3e4485e9947099c1
+DATA erfcxRows<>+848(SB)/8, $0xbe158c17a08e03d7
+DATA erfcxRows<>+856(SB)/8, $0x3de67258d74404af
+DATA erfcxRows<>+864(SB)/8, $0xbdb7347c83487e35
+DATA erfcxRows<>+872(SB)/8, $0x3d87d0f03362571c
+DATA erfcxRows<>+880(SB)/8, $0xbd5853823023117c
+DATA erfcxRows<>+888(SB)/8, $0x3d285535ac4c49db
+DATA erfcxRows<>+896(SB)/8, $0xbcf5caeef7127f5d
+DATA erfcxRows<>+904(SB)/8, $0x3ccd0c6db7c3ee62
+DATA erfcxRows<>+912(SB)/8, $0xbcb1fab2a2a5521a
+DATA erfcxRows<>+920(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+928(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+936(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+944(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+952(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+960(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+968(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+976(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+984(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+992(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1000(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1008(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1016(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1024(SB)/8, $0x4024147bdbc29c39
+DATA erfcxRows<>+1032(SB)/8, $0x3faca179753a82d2
+DATA erfcxRows<>+1040(SB)/8, $0xbf7697a9cab48e59
+DATA erfcxRows<>+1048(SB)/8, $0x3f41be2fd8de5715
+DATA erfcxRows<>+1056(SB)/8, $0xbf0bbcf75993689b
+DATA erfcxRows<>+1064(SB)/8, $0x3ed594f25d62df9c
+DATA erfcxRows<>+1072(SB)/8, $0xbea0b71d3e4622ba
+DATA erfcxRows<>+1080(SB)/8, $0x3e69c696491e1e49
+DATA erfcxRows<>+1088(SB)/8, $0xbe33c90fc025cd9d
+DATA erfcxRows<>+1096(SB)/8, $0x3dfe3dc3808abd61
+DATA erfcxRows<>+1104(SB)/8, $0xbdc702e29a5a0d93
+DATA erfcxRows<>+1112(SB)/8, $0x3d916f51fddea8d9
+DATA erfcxRows<>+1120(SB)/8, $0xbd5a4ecb8757f54a
+DATA erfcxRows<>+1128(SB)/8, $0x3d23c54d51acfbf8
+DATA erfcxRows<>+1136(SB)/8, $0xbced991cfd2fbbb6
+DATA erfcxRows<>+1144(SB)/8, $0x3cb5dbc7cf9c896d
+DATA erfcxRows<>+1152(SB)/8, $0xbc8014b9784223e0
+DATA erfcxRows<>+1160(SB)/8, $0x3c4bb380d0157709
+DATA erfcxRows<>+1168(SB)/8, $0xbc15b0c13e1fa997
+DATA erfcxRows<>+1176(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1184(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1192(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1200(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1208(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1216(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1224(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1232(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1240(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1248(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1256(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1264(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1272(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1280(SB)/8, $0x402be36299cca26a
+DATA erfcxRows<>+1288(SB)/8, $0x3fa4a9bdc85e0ccb
+DATA erfcxRows<>+1296(SB)/8, $0xbf6796d391f2eec1
+DATA erfcxRows<>+1304(SB)/8, $0x3f2adca91dd4423d
+DATA erfcxRows<>+1312(SB)/8, $0xbeee8332d256c77a
+DATA erfcxRows<>+1320(SB)/8, $0x3eb14961d938fe12
+DATA erfcxRows<>+1328(SB)/8, $0xbe738a032eeca94f
+DATA erfcxRows<>+1336(SB)/8, $0x3e3607fa2896245c
+DATA erfcxRows<>+1344(SB)/8, $0xbdf8c7e5a8e89cca
+DATA erfcxRows<>+1352(SB)/8, $0x3dbbce80775a08b2
+DATA erfcxRows<>+1360(SB)/8, $0xbd7f2099c900aa9d
+DATA erfcxRows<>+1368(SB)/8, $0x3d41618792d41381
+DATA erfcxRows<>+1376(SB)/8, $0xbd035d73478c778e
+DATA erfcxRows<>+1384(SB)/8, $0x3cc586332d0f4102
+DATA erfcxRows<>+1392(SB)/8, $0xbc87d84dfba9e90c
+DATA erfcxRows<>+1400(SB)/8, $0x3c4a64819b52f597
+DATA erfcxRows<>+1408(SB)/8, $0xbc0e1d90ce08b31f
+DATA erfcxRows<>+1416(SB)/8, $0x3bd0dc085770c9b7
+DATA erfcxRows<>+1424(SB)/8, $0xbb84d040d3cdf03e
+DATA erfcxRows<>+1432(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1440(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1448(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1456(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1464(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1472(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1480(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1488(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1496(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1504(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1512(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1520(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1528(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1536(SB)/8, $0x4033e956779921f9
+DATA erfcxRows<>+1544(SB)/8, $0x3f9cfa7d9643c857
+DATA erfcxRows<>+1552(SB)/8, $0xbf573a3c722e95d2
+DATA erfcxRows<>+1560(SB)/8, $0x3f129837c95a88a2
+DATA erfcxRows<>+1568(SB)/8, $0xbecdbc0cb13be26d
+DATA erfcxRows<>+1576(SB)/8, $0x3e87beab30c8240a
+DATA erfcxRows<>+1584(SB)/8, $0xbe42f03000f524fd
+DATA erfcxRows<>+1592(SB)/8, $0x3dfe2c12adbafc57
+DATA erfcxRows<>+1600(SB)/8, $0xbdb8016a9237ab37
+DATA erfcxRows<>+1608(SB)/8, $0x3d73137192533bdd
+DATA erfcxRows<>+1616(SB)/8, $0xbd2e47cda52cc4d6
+DATA erfcxRows<>+1624(SB)/8, $0x3ce800faf8c7a041
+DATA erfcxRows<>+1632(SB)/8, $0xbca30173e183578b
+DATA erfcxRows<>+1640(SB)/8, $0x3c5e11e4a42270e2
+DATA erfcxRows<>+1648(SB)/8, $0xbc17bcdcfecfe6f8
+DATA erfcxRows<>+1656(SB)/8, $0x3bd288f0aac21981
+DATA erfcxRows<>+1664(SB)/8, $0xbb8d84d6ca1b1ad0
+DATA erfcxRows<>+1672(SB)/8, $0x3b4b128a1117c36d
+DATA erfcxRows<>+1680(SB)/8, $0xbb03de26884fd75e
+DATA erfcxRows<>+1688(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1696(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1704(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1712(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1720(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1728(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1736(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1744(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1752(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1760(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1768(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1776(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1784(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1792(SB)/8, $0x403c054767748b11
+DATA erfcxRows<>+1800(SB)/8, $0x3f949adcaee27e39
+DATA erfcxRows<>+1808(SB)/8, $0xbf4780544fa29364
+DATA erfcxRows<>+1816(SB)/8, $0x3efac9ad4851d78b
+DATA erfcxRows<>+1824(SB)/8, $0xbeae83bde14b746c
+DATA erfcxRows<>+1832(SB)/8, $0x3e615e769024bc4f
+DATA erfcxRows<>+1840(SB)/8, $0xbe13c2b067809ebe
+DATA erfcxRows<>+1848(SB)/8, $0x3dc6779837bf1bac
+DATA erfcxRows<>+1856(SB)/8, $0xbd79874ecd9c6b9c
+DATA erfcxRows<>+1864(SB)/8, $0x3d2cfd2928a4432a
+DATA erfcxRows<>+1872(SB)/8, $0xbce072e93b61b2ee
+DATA erfcxRows<>+1880(SB)/8, $0x3c92a7b95b735c84
+DATA erfcxRows<>+1888(SB)/8, $0xbc452509b92431cb
+DATA erfcxRows<>+1896(SB)/8, $0x3bf7f3b141f0f854
+DATA erfcxRows<>+1904(SB)/8, $0xbbab14b8eef1af1c
+DATA erfcxRows<>+1912(SB)/8, $0x3b5e938af970a5b5
+DATA erfcxRows<>+1920(SB)/8, $0xbb11ef7b1e83a942
+DATA erfcxRows<>+1928(SB)/8, $0x3ac556d4df290b75
+DATA erfcxRows<>+1936(SB)/8, $0xba6b674937ce7046
+DATA erfcxRows<>+1944(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1952(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1960(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1968(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1976(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1984(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+1992(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2000(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2008(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2016(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2024(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2032(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2040(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2048(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2056(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2064(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2072(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2080(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2088(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2096(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2104(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2112(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2120(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2128(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2136(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2144(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2152(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2160(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2168(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2176(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2184(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2192(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2200(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2208(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2216(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2224(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2232(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2240(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2248(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2256(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2264(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2272(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2280(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2288(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2296(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2304(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2312(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2320(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2328(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2336(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2344(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2352(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2360(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2368(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2376(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2384(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2392(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2400(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2408(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2416(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2424(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2432(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2440(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2448(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2456(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2464(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2472(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2480(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2488(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2496(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2504(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2512(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2520(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2528(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2536(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2544(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2552(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2560(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2568(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2576(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2584(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2592(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2600(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2608(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2616(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2624(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2632(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2640(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2648(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2656(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2664(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2672(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2680(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2688(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2696(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2704(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2712(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2720(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2728(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2736(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2744(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2752(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2760(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2768(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2776(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2784(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2792(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2800(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2808(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2816(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2824(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2832(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2840(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2848(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2856(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2864(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2872(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2880(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2888(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2896(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2904(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2912(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2920(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2928(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2936(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2944(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2952(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2960(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2968(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2976(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2984(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+2992(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3000(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3008(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3016(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3024(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3032(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3040(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3048(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3056(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3064(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3072(SB)/8, $0x3fe3f6ae41b80f82
+DATA erfcxRows<>+3080(SB)/8, $0x3fe1d573a0649ace
+DATA erfcxRows<>+3088(SB)/8, $0xbfdbb6828b83ec7a
+DATA erfcxRows<>+3096(SB)/8, $0x3fd260e7c9126464
+DATA erfcxRows<>+3104(SB)/8, $0xbfc5a9ba8225d716
+DATA erfcxRows<>+3112(SB)/8, $0x3fb73e0a13b24bcb
+DATA erfcxRows<>+3120(SB)/8, $0xbfa70f8fa1a3c2ca
+DATA erfcxRows<>+3128(SB)/8, $0x3f95660bc795f24c
+DATA erfcxRows<>+3136(SB)/8, $0xbf82ba0b1673d459
+DATA erfcxRows<>+3144(SB)/8, $0x3f6f1d441a8b8c3d
+DATA erfcxRows<>+3152(SB)/8, $0xbf58a99109b3224a
+DATA erfcxRows<>+3160(SB)/8, $0x3f42be81566ff06c
+DATA erfcxRows<>+3168(SB)/8, $0xbf2e10394c95a0cd
+DATA erfcxRows<>+3176(SB)/8, $0x3f0b6b9a6e6de712
+DATA erfcxRows<>+3184(SB)/8, $0x3f590d88e2c5b456
+DATA erfcxRows<>+3192(SB)/8, $0x3f502b473ba3a1ed
+DATA erfcxRows<>+3200(SB)/8, $0xbfaf68af14f42d7b
+DATA erfcxRows<>+3208(SB)/8, $0xbf925698a45f559b
+DATA erfcxRows<>+3216(SB)/8, $0x3fef7c5cbcb1815c
+DATA erfcxRows<>+3224(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3232(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3240(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3248(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3256(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3264(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3272(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3280(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3288(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3296(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3304(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3312(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3320(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3328(SB)/8, $0x3fec225dad70d0a3
+DATA erfcxRows<>+3336(SB)/8, $0x3fdda1a090507b75
+DATA erfcxRows<>+3344(SB)/8, $0xbfd41cdf52a11dee
+DATA erfcxRows<>+3352(SB)/8, $0x3fc7e587339f5cd4
+DATA erfcxRows<>+3360(SB)/8, $0xbfb99efe052281e1
+DATA erfcxRows<>+3368(SB)/8, $0x3fa9446c33eb0211
+DATA erfcxRows<>+3376(SB)/8, $0xbf9738c88e6f71f2
+DATA erfcxRows<>+3384(SB)/8, $0x3f841425bc224237
+DATA erfcxRows<>+3392(SB)/8, $0xbf7073a4b557c740
+DATA erfcxRows<>+3400(SB)/8, $0x3f59b17787982049
+DATA erfcxRows<>+3408(SB)/8, $0xbf4333b094022f06
+DATA erfcxRows<>+3416(SB)/8, $0x3f2b738d4573919f
+DATA erfcxRows<>+3424(SB)/8, $0xbf19bc601a2e2ccc
+DATA erfcxRows<>+3432(SB)/8, $0x3f20b6f8af766c07
+DATA erfcxRows<>+3440(SB)/8, $0x3f5fff9ab87facca
+DATA erfcxRows<>+3448(SB)/8, $0xbf7396aca7718219
+DATA erfcxRows<>+3456(SB)/8, $0xbfb461b06d4ca458
+DATA erfcxRows<>+3464(SB)/8, $0x3fb6a7608e8a3718
+DATA erfcxRows<>+3472(SB)/8, $0x3ff5181a989b6381
+DATA erfcxRows<>+3480(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3488(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3496(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3504(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3512(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3520(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3528(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3536(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3544(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3552(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3560(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3568(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3576(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3584(SB)/8, $0x3ff3f23afc8f923b
+DATA erfcxRows<>+3592(SB)/8, $0x3fd795ee997f9089
+DATA erfcxRows<>+3600(SB)/8, $0xbfcad24276784f67
+DATA erfcxRows<>+3608(SB)/8, $0x3fbb783e6efe6d0a
+DATA erfcxRows<>+3616(SB)/8, $0xbfa9dd23c471679b
+DATA erfcxRows<>+3624(SB)/8, $0x3f96b2524dd64b9b
+DATA erfcxRows<>+3632(SB)/8, $0xbf82bf20cf239daf
+DATA erfcxRows<>+3640(SB)/8, $0x3f6d5d27a0ef8574
+DATA erfcxRows<>+3648(SB)/8, $0xbf55ee7ad4e8ac59
+DATA erfcxRows<>+3656(SB)/8, $0x3f3f6315896942d1
+DATA erfcxRows<>+3664(SB)/8, $0xbf25995e42e8c74a
+DATA erfcxRows<>+3672(SB)/8, $0x3f0cada1ec401e58
+DATA erfcxRows<>+3680(SB)/8, $0xbef26a41151c526f
+DATA erfcxRows<>+3688(SB)/8, $0x3ed6ef9d2f969029
+DATA erfcxRows<>+3696(SB)/8, $0xbebc2109571e29de
+DATA erfcxRows<>+3704(SB)/8, $0x3e9fec40f4004f30
+DATA erfcxRows<>+3712(SB)/8, $0x3e781fbd2df5b3ba
+DATA erfcxRows<>+3720(SB)/8, $0x3e78018a9dafd03d
+DATA erfcxRows<>+3728(SB)/8, $0xbeaf53446ae612d0
+DATA erfcxRows<>+3736(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3744(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3752(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3760(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3768(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3776(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3784(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3792(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3800(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3808(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3816(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3824(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3832(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+3840(SB)/8, $0x3ffc1b36758676c8
+DATA erfcxRows<>+3848(SB)/8, $0x3fd22ec4b70c14ad
+DATA erfcxRows<>+3856(SB)/8, $0xbfc0aba64351dd66
+DATA erfcxRows<>+3864(SB)/8, $0x3fac533047cb7dba
+DATA erfcxRows<>+3872(SB)/8, $0xbf96911fb1cbda8d
+DATA erfcxRows<>+3880(SB)/8, $0x3f8102076368605a
+DATA erfcxRows<>+3888(SB)/8, $0xbf68693b6f031508
+DATA erfcxRows<>+3896(SB)/8, $0x3f50c44b40594917
+DATA erfcxRows<>+3904(SB)/8, $0xbf3622c7dc09735d
+DATA erfcxRows<>+3912(SB)/8, $0x3f1c2ea97cd84fce
+DATA erfcxRows<>+3920(SB)/8, $0xbf0159895479804c
+DATA erfcxRows<>+3928(SB)/8, $0x3ee4b55424197b75
+DATA erfcxRows<>+3936(SB)/8, $0xbec816865519d8ba
+DATA erfcxRows<>+3944(SB)/8, $0x3eab9045b65476af
+DATA erfcxRows<>+3952(SB)/8, $0xbe6d1ba567b8ef32
+DATA erfcxRows<>+3960(SB)/8, $0xbe7aaa17d1923caf
+DATA erfcxRows<>+3968(SB)/8, $0xbebc87422be45940
+DATA erfcxRows<>+3976(SB)/8, $0x3ea8b1c93f3d09c4
+DATA erfcxRows<>+3984(SB)/8, $0x3edcdf9217603e47
+DATA erfcxRows<>+3992(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4000(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4008(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4016(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4024(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4032(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4040(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4048(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4056(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4064(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4072(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4080(SB)/8, $0x0000000000000000
+DATA erfcxRows<>+4088(SB)/8, $0x0000000000000000
+GLOBL erfcxRows<>(SB), RODATA|NOPTR, $4096
+
 DATA erfcRows<>+0(SB)/8, $0x400414bd2e53f4dc
 DATA erfcRows<>+8(SB)/8, $0x3fcae31dc217f428
 DATA erfcRows<>+16(SB)/8, $0xbfb2e77d0058be53
@@ -11923,122 +13094,134 @@ DATA constants<>+2240(SB)/8, $0x3f70410410410410
 DATA constants<>+2248(SB)/8, $0x3f70410410410410
 DATA constants<>+2256(SB)/8, $0xbf81111111111111
 DATA constants<>+2264(SB)/8, $0xbf81111111111111
-DATA constants<>+2272(SB)/8, $0x403c000000000000
-DATA constants<>+2280(SB)/8, $0x403c000000000000
-DATA constants<>+2288(SB)/8, $0xc0371547652b82fe
-DATA constants<>+2296(SB)/8, $0xc0371547652b82fe
-DATA constants<>+2304(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+2312(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+2320(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+2328(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+2336(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+2344(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+2352(SB)/8, $0x3f811111110e0d94
-DATA constants<>+2360(SB)/8, $0x3f811111110e0d94
-DATA constants<>+2368(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+2376(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+2384(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+2392(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+2400(SB)/8, $0x3fc5555555555556
-DATA constants<>+2408(SB)/8, $0x3fc5555555555556
-DATA constants<>+2416(SB)/8, $0x3fe0000000000001
-DATA constants<>+2424(SB)/8, $0x3fe0000000000001
-DATA constants<>+2432(SB)/8, $0xfffffffffffffff0
-DATA constants<>+2440(SB)/8, $0xfffffffffffffff0
-DATA constants<>+2448(SB)/8, $0xfff0000000000000
-DATA constants<>+2456(SB)/8, $0xfff0000000000000
-DATA constants<>+2464(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+2472(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+2480(SB)/8, $0x3ebb776442df3041
-DATA constants<>+2488(SB)/8, $0x3ebb776442df3041
-DATA constants<>+2496(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+2504(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+2512(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+2520(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+2528(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+2536(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+2544(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+2552(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+2560(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+2568(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+2576(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+2584(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+2592(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+2600(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+2608(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+2616(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+2624(SB)/8, $0xc044000000000000
-DATA constants<>+2632(SB)/8, $0xc044000000000000
-DATA constants<>+2640(SB)/8, $0x4044000000000000
-DATA constants<>+2648(SB)/8, $0x4044000000000000
-DATA constants<>+2656(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2664(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2672(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+2680(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+2688(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+2696(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+2704(SB)/8, $0x0010000000000000
-DATA constants<>+2712(SB)/8, $0x0010000000000000
-DATA constants<>+2720(SB)/8, $0xc03c000000000000
-DATA constants<>+2728(SB)/8, $0xc03c000000000000
-DATA constants<>+2736(SB)/8, $0xc043cccccccccccd
-DATA constants<>+2744(SB)/8, $0xc043cccccccccccd
-DATA constants<>+2752(SB)/8, $0x4043cccccccccccd
-DATA constants<>+2760(SB)/8, $0x4043cccccccccccd
-DATA constants<>+2768(SB)/8, $0x3fd9884533d43651
-DATA constants<>+2776(SB)/8, $0x3fd9884533d43651
-DATA constants<>+2784(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+2792(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+2800(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+2808(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+2816(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+2824(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+2832(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+2840(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+2848(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+2856(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+2864(SB)/8, $0x3f831777489dfd29
-DATA constants<>+2872(SB)/8, $0x3f831777489dfd29
-DATA constants<>+2880(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+2888(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+2896(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+2904(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+2912(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+2920(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+2928(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+2936(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+2944(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+2952(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+2960(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+2968(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+2976(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+2984(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+2992(SB)/8, $0x3fb3333333333389
-DATA constants<>+3000(SB)/8, $0x3fb3333333333389
-DATA constants<>+3008(SB)/8, $0x3fc5555555555555
-DATA constants<>+3016(SB)/8, $0x3fc5555555555555
-DATA constants<>+3024(SB)/8, $0x1a70000000000000
-DATA constants<>+3032(SB)/8, $0x1a70000000000000
-DATA constants<>+3040(SB)/8, $0x6570000000000000
-DATA constants<>+3048(SB)/8, $0x6570000000000000
-DATA constants<>+3056(SB)/8, $0x3370000000000000
-DATA constants<>+3064(SB)/8, $0x3370000000000000
-DATA constants<>+3072(SB)/8, $0x4c70000000000000
-DATA constants<>+3080(SB)/8, $0x4c70000000000000
-DATA constants<>+3088(SB)/8, $0x4330000000000000
-DATA constants<>+3096(SB)/8, $0x4330000000000000
-DATA constants<>+3104(SB)/8, $0x3fd5555555555555
-DATA constants<>+3112(SB)/8, $0x3fd5555555555555
-DATA constants<>+3120(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+3128(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+3136(SB)/8, $0x4008000000000000
-DATA constants<>+3144(SB)/8, $0x4008000000000000
-DATA constants<>+3152(SB)/8, $0x23d0000000000000
-DATA constants<>+3160(SB)/8, $0x23d0000000000000
-DATA constants<>+3168(SB)/8, $0x5f30000000000000
-DATA constants<>+3176(SB)/8, $0x5f30000000000000
-DATA constants<>+3184(SB)/8, $0x3e30000000000000
-DATA constants<>+3192(SB)/8, $0x3e30000000000000
-DATA constants<>+3200(SB)/8, $0x7ff0000000000000
-DATA constants<>+3208(SB)/8, $0x7ff0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $3216
+DATA constants<>+2272(SB)/8, $0x4040000000000000
+DATA constants<>+2280(SB)/8, $0x4040000000000000
+DATA constants<>+2288(SB)/8, $0xdf30000000000000
+DATA constants<>+2296(SB)/8, $0xdf30000000000000
+DATA constants<>+2304(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2312(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2320(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2328(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+2336(SB)/8, $0x3fe9884533d43651
+DATA constants<>+2344(SB)/8, $0x3fe9884533d43651
+DATA constants<>+2352(SB)/8, $0xc000000000000000
+DATA constants<>+2360(SB)/8, $0xc000000000000000
+DATA constants<>+2368(SB)/8, $0xbff6a09e667f3bcd
+DATA constants<>+2376(SB)/8, $0xbff6a09e667f3bcd
+DATA constants<>+2384(SB)/8, $0xc1a0000000000000
+DATA constants<>+2392(SB)/8, $0xc1a0000000000000
+DATA constants<>+2400(SB)/8, $0x403c000000000000
+DATA constants<>+2408(SB)/8, $0x403c000000000000
+DATA constants<>+2416(SB)/8, $0xc0371547652b82fe
+DATA constants<>+2424(SB)/8, $0xc0371547652b82fe
+DATA constants<>+2432(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+2440(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+2448(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+2456(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+2464(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+2472(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+2480(SB)/8, $0x3f811111110e0d94
+DATA constants<>+2488(SB)/8, $0x3f811111110e0d94
+DATA constants<>+2496(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+2504(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+2512(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+2520(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+2528(SB)/8, $0x3fc5555555555556
+DATA constants<>+2536(SB)/8, $0x3fc5555555555556
+DATA constants<>+2544(SB)/8, $0x3fe0000000000001
+DATA constants<>+2552(SB)/8, $0x3fe0000000000001
+DATA constants<>+2560(SB)/8, $0xfffffffffffffff0
+DATA constants<>+2568(SB)/8, $0xfffffffffffffff0
+DATA constants<>+2576(SB)/8, $0xfff0000000000000
+DATA constants<>+2584(SB)/8, $0xfff0000000000000
+DATA constants<>+2592(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2600(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+2608(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2616(SB)/8, $0x3ebb776442df3041
+DATA constants<>+2624(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2632(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+2640(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2648(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+2656(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2664(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+2672(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2680(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+2688(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2696(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+2704(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2712(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+2720(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2728(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+2736(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2744(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+2752(SB)/8, $0xc044000000000000
+DATA constants<>+2760(SB)/8, $0xc044000000000000
+DATA constants<>+2768(SB)/8, $0x4044000000000000
+DATA constants<>+2776(SB)/8, $0x4044000000000000
+DATA constants<>+2784(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2792(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+2800(SB)/8, $0x0010000000000000
+DATA constants<>+2808(SB)/8, $0x0010000000000000
+DATA constants<>+2816(SB)/8, $0xc03c000000000000
+DATA constants<>+2824(SB)/8, $0xc03c000000000000
+DATA constants<>+2832(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2840(SB)/8, $0xc043cccccccccccd
+DATA constants<>+2848(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2856(SB)/8, $0x4043cccccccccccd
+DATA constants<>+2864(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2872(SB)/8, $0x3fd9884533d43651
+DATA constants<>+2880(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2888(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+2896(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2904(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+2912(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2920(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+2928(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2936(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+2944(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2952(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+2960(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2968(SB)/8, $0x3f831777489dfd29
+DATA constants<>+2976(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2984(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+2992(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+3000(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+3008(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+3016(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+3024(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+3032(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+3040(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+3048(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+3056(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+3064(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+3072(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+3080(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+3088(SB)/8, $0x3fb3333333333389
+DATA constants<>+3096(SB)/8, $0x3fb3333333333389
+DATA constants<>+3104(SB)/8, $0x3fc5555555555555
+DATA constants<>+3112(SB)/8, $0x3fc5555555555555
+DATA constants<>+3120(SB)/8, $0x1a70000000000000
+DATA constants<>+3128(SB)/8, $0x1a70000000000000
+DATA constants<>+3136(SB)/8, $0x6570000000000000
+DATA constants<>+3144(SB)/8, $0x6570000000000000
+DATA constants<>+3152(SB)/8, $0x3370000000000000
+DATA constants<>+3160(SB)/8, $0x3370000000000000
+DATA constants<>+3168(SB)/8, $0x4c70000000000000
+DATA constants<>+3176(SB)/8, $0x4c70000000000000
+DATA constants<>+3184(SB)/8, $0x4330000000000000
+DATA constants<>+3192(SB)/8, $0x4330000000000000
+DATA constants<>+3200(SB)/8, $0x3fd5555555555555
+DATA constants<>+3208(SB)/8, $0x3fd5555555555555
+DATA constants<>+3216(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+3224(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+3232(SB)/8, $0x4008000000000000
+DATA constants<>+3240(SB)/8, $0x4008000000000000
+DATA constants<>+3248(SB)/8, $0x23d0000000000000
+DATA constants<>+3256(SB)/8, $0x23d0000000000000
+DATA constants<>+3264(SB)/8, $0x5f30000000000000
+DATA constants<>+3272(SB)/8, $0x5f30000000000000
+DATA constants<>+3280(SB)/8, $0x3e30000000000000
+DATA constants<>+3288(SB)/8, $0x3e30000000000000
+DATA constants<>+3296(SB)/8, $0x7ff0000000000000
+DATA constants<>+3304(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $3312

@@ -38,6 +38,7 @@ var trigFunctions = []struct {
 	{"normpdf", &NormPdf, NormPdfOf, 1},
 	{"normcdf", &NormCdf, NormCdfOf, 1},
 	{"lognormcdf", &LogNormCdf, LogNormCdfOf, 4},
+	{"hazard", &Hazard, HazardOf, 4},
 	{"erfinv", &Erfinv, ErfinvOf, 1},
 	{"erfcinv", &Erfcinv, ErfcinvOf, 1},
 	{"normquantile", &NormQuantile, NormQuantileOf, 1},

@@ -48,7 +48,7 @@ var specialRows = []Op{
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Kinks: []Kink{{"y == 0 && x != 0", "the divisor is 0", false}}, Note: "at (0, 0): 0, 0"},
 	{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: unary(&kernels.LogNormCdf, kernels.LogNormCdfOf), Try: at(-30, -2, 0, 3)},
-	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("hazard_slope(x)"), Kernel: unary(nil, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
+	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("hazard_slope(x)"), Kernel: unary(&kernels.Hazard, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_slope", Args: "x", Hidden: true, Doc: "-hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, hazardSlopeOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_gap", Args: "x", Hidden: true, Doc: "x + hazard(x)", Grad: d("hazard_gap_slope(x)"), Kernel: unary(nil, kernels.HazardGapOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, kernels.HazardGapSlopeOf), Try: at(-30, -2, 0, 3)},
@@ -284,7 +284,12 @@ func gammaSign(x float64) float64 {
 	return 1
 }
 
-func digammaFallOf(a, b float64) float64 { return polygammaFallOf(0, a, b) }
+func digammaFallOf(a, b float64) float64 {
+	if y, ok := kernels.DigammaFallOf(a, b); ok {
+		return y
+	}
+	return polygammaFallOf(0, a, b)
+}
 
 // polygammaFallOf is the difference of polygamma's asymptotic series at a and a + b, term
 // by term, a moved far out by the recurrence polygamma(n, x) - polygamma(n, x + 1) =

@@ -91,6 +91,7 @@ DOM = {
     "gauss": [uni(-28, 28), uni(-3, 3), exps(-40, 2), uni(26, 27.29), uni(-0.1, 0.1)],
     "normpdf": [uni(-39, 39), uni(-3, 3), exps(-40, 2), uni(37, 38.6), uni(-0.1, 0.1)],
     "lognormcdf": [uni(-40, 9), uni(-8, 8), exps(-60, 2), exps(3, 500), near(-1.0, 0.0), uni(-1e4, -37)],
+    "hazard": [uni(-40, 9), uni(-8, 8), exps(-60, 2), exps(3, 500), near(-1.0, 0.0), uni(-1e4, -37)],
     "erfinv": [uni(-1, 1), uni(-0.55, 0.55), exps(-60, 0), exps(-1074, 0), near(0.5, -0.5), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
     "erfinvslope": [uni(-1, 1), uni(-0.55, 0.55), near(0.5, -0.5), exps(-1074, 0), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
     "normquantileslope": [uni(0, 1), exps(-1020, 0, False), near(0.5, 0.25, 0.75), lambda: 1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52))],
@@ -169,7 +170,7 @@ PAIRS = {"atan2": atan2, "hypot": hypot, "polygamma": polygamma}
 FUN = {
     "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi, "sinpi": m.sinpi, "cospi": m.cospi,
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
-    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfcinv": lambda x: inverse_erfc(x), "normquantile": lambda p: -m.sqrt(2) * inverse_erfc(2 * p), "gauss": lambda x: m.exp(-x * x), "normpdf": lambda x: m.exp(-x * x / 2) / m.sqrt(2 * m.pi), "erfinv": m.erfinv,
+    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfcinv": lambda x: inverse_erfc(x), "normquantile": lambda p: -m.sqrt(2) * inverse_erfc(2 * p), "hazard": lambda x: m.exp(-x * x / 2) * m.sqrt(2 / m.pi) / m.erfc(-x / m.sqrt(2)), "gauss": lambda x: m.exp(-x * x), "normpdf": lambda x: m.exp(-x * x / 2) / m.sqrt(2 * m.pi), "erfinv": m.erfinv,
     "erfinvslope": lambda x: m.sqrt(m.pi) / 2 * m.exp(inverse_erfc(1 - abs(x)) ** 2), "normquantileslope": lambda p: m.sqrt(2 * m.pi) * m.exp(inverse_erfc(2 * p) ** 2),
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
     "digamma": m.digamma, "atan2": m.atan2, "hypot": lambda x, y: m.sqrt(x * x + y * y), "polygamma": lambda n, x: m.polygamma(int(n), x),
@@ -181,7 +182,7 @@ def prec(name, a):
         return 1300 if abs(a[0]) < 1e-10 or abs(a[0]) > 1e10 else 300
     if name in ("lgamma", "digamma", "gamma", "polygamma"):
         return 400
-    if name in ("lognormcdf", "erfcx", "erfc", "normcdf"):
+    if name in ("lognormcdf", "hazard", "erfcx", "erfc", "normcdf"):
         return 400 if abs(a[0]) > 1e-5 else 600
     e = -math.frexp(a[0])[1] if a[0] else 0
     return 250 + max(0, 2 * min(e, 1100))
@@ -192,7 +193,7 @@ top = mpf(2) ** 1024
 
 def row(name, a):
     mp.prec = prec(name, a)
-    if name == "erfcx" and a[0] > 100 or name == "lognormcdf" and a[0] < -150:
+    if name == "erfcx" and a[0] > 100 or name in ("lognormcdf", "hazard") and a[0] < -150:
         z = mpf(a[0]) if name == "erfcx" else -mpf(a[0]) / m.sqrt(2)
         s, c, k = mpf(1), mpf(1), 1
         while abs(c) > mpf(2) ** -300 and k < 60:
@@ -200,7 +201,7 @@ def row(name, a):
             s += c
             k += 1
         s /= z * m.sqrt(m.pi)
-        t = s if name == "erfcx" else m.log(s / 2) - z * z
+        t = s if name == "erfcx" else m.log(s / 2) - z * z if name == "lognormcdf" else m.sqrt(2 / m.pi) / s
     elif name == "lgamma" and abs(a[0]) >= 1e3 and a[0] < 0:
         x = mpf(a[0])
         t = m.log(m.pi / abs(x * m.sinpi(x))) - m.loggamma(-x)

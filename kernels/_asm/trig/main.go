@@ -69,6 +69,7 @@ func main() {
 	erf()
 	erfinv()
 	gammas()
+	mills()
 	erfc("erfc", "Erfc", within(0, 0.5, 0.5, 26), func(x []v) []v { return erfcOf(x, nil, 0) })
 	erfc("normCdf", "NormCdf", within(0, 0.703125, 0.7109375, 36), normCdfOf)
 	erfc("gauss", "Gauss", within(0, 26), gaussOf)
