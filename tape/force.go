@@ -74,6 +74,7 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	}
 	again := out != nil
 	if !again {
+		t.checkHeld(r)
 		out = make([]float64, t.size(r))
 	}
 	if in.Op().elementwise() {

@@ -134,14 +134,20 @@ func (t *Tape) setNum(r Ref, v float64) {
 
 // setBig makes r, of several numbers, known; they count as memory that is held.
 func (t *Tape) setBig(r Ref, v []float64) {
-	if t.held += 8 * int64(len(v)); t.Limit > 0 && t.held > t.Limit {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
-			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
-			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
-	}
+	t.checkHeld(r)
+	t.held += 8 * int64(len(v))
 	if t.big == nil {
 		t.big = map[Ref][]float64{}
 	}
 	t.big[r] = v
 	t.ins[r].flags |= flagKnown
+}
+
+// checkHeld refuses to hold r, too, before there is memory for it.
+func (t *Tape) checkHeld(r Ref) {
+	if t.Limit > 0 && !t.single(r) && t.held+8*int64(t.size(r)) > t.Limit {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
+			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
+			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
+	}
 }

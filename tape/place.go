@@ -17,9 +17,9 @@ func passPlace(p *Plan) {
 	p.bury(scratch.last, scratch.keep)
 	p.addUp(scratch)
 	t := p.t
-	if t.Limit > 0 && p.peak > t.Limit {
+	if need := p.peak + t.held; t.Limit > 0 && need > t.Limit { // with the inputs, and what a condition keeps
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: -1,
-			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(p.peak)), Bytes(float64(t.Limit))),
+			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(need)), Bytes(float64(t.Limit))),
 			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
 	}
 	t.Stats.Peak = max(t.Stats.Peak, p.peak)
