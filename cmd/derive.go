@@ -231,7 +231,7 @@ func result(op string, q *tape.Question, a *tape.Answer) *output.Result {
 func warnings(list []tape.Warning, p *expr.Program) (out []output.Warning) {
 	for _, w := range list {
 		line, col := place(p, w.Pos)
-		out = append(out, output.Warning{Op: w.Op, Message: w.Msg, Line: line, Column: col, Element: w.Index, Value: w.Value})
+		out = append(out, output.Warning{Op: w.Op, Message: w.Msg, Line: line, Column: col, Element: w.Index, Value: w.Value, Known: w.Known})
 	}
 	return out
 }

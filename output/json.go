@@ -193,8 +193,10 @@ func (j *jsonWriter) warning(w *Warning, at int) {
 		j.list(len(w.Element), 0, false, func(i, _ int) {
 			j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
 		})
-		o.key("value")
-		j.b = AppendJSONNumber(j.b, w.Value, tensor.Float64)
+		if w.Known {
+			o.key("value")
+			j.b = AppendJSONNumber(j.b, w.Value, tensor.Float64)
+		}
 	}
 	o.end()
 }

@@ -67,7 +67,7 @@ func results() []*Result {
 	stopped := one("grad", "x^2 + y + stop_gradient(z^2)", num(10), rec("x", num(6), "y", num(-0.5), "z", tensor.None("")))
 	stopped.Targets[0].Unconnected = []Reason{{"z", "stop_gradient at 1:11"}}
 	noisy := one("grad", "sum(log(x))", num(-inf), rec("x", arr([]float64{inf, 1, 0.5}, 3)))
-	noisy.Warnings = []Warning{{Op: "log", Message: "log(0) is -inf", Line: 1, Column: 5, Element: []int{0}, Value: -inf}, {Message: `say "when"`}}
+	noisy.Warnings = []Warning{{Op: "log", Message: "log(0) is -inf", Line: 1, Column: 5, Element: []int{0}, Value: -inf, Known: true}, {Message: `say "when"`}}
 	nested := one("grad", "mean((x @ model.w + model.b)^2)", num(14.5625), rec("model", rec("w", w, "b", b), "p", list(num(1), tensor.None("not used"), b)))
 	nested.Targets[0].Unconnected = []Reason{{"p[1]", "not used"}}
 	several := &Result{Op: "grad", Expr: "y = x*x; z = y*y", Several: true, Targets: []Target{

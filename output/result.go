@@ -75,7 +75,8 @@ type Warning struct {
 	Message      string
 	Line, Column int     // in the program; zero is nowhere
 	Element      []int   // the index of the element, if it speaks of one
-	Value        float64 // the value there; printed only when Element is not nil
+	Value        float64 // the value there; printed only beside Element, and when it is known
+	Known        bool
 }
 
 // Options says how to write. The zero value is a table as a pipe wants it.

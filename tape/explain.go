@@ -18,6 +18,7 @@ type Warning struct {
 	Pos   expr.Pos // where in the program; NoPos when nowhere
 	Index []int    // the element
 	Value float64  // the number there
+	Known bool     // whether Value is known
 }
 
 // whyNone says why no derivative of ys comes back to a source: it looks for a way from

@@ -188,7 +188,7 @@ func (lo *lowering) kinkWarnings(settled bool) []Warning {
 		w.Msg = p.name
 		made := p.name != op.said() && body.ins[args[0]].Pos == pos && body.ins[args[0]].Op() != opMaximum // by the body of what was called
 		if v, ok := h.argument(body.Shape(args[0])); ok && s.kink >= 0 && !made {
-			w.Value = v
+			w.Value, w.Known = v, true
 			w.Msg += " of " + formatFloat(v)
 		}
 		if len(w.Index) > 0 {
