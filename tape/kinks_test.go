@@ -308,6 +308,11 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "vmap(a -> abs(a))(x)[0]", xs("x=[0, 0]"), "abs of 0" + least + " (2 times) [] 0"},
 		{"", "grad", "max(x)", xs("x=[1, 2, 2]"), "max" + shared + " [] 0"},
 		{"", "grad", "sum(max(x, axis=1))", xs("x=[[1, 2], [3, 3]]"), "max at element [1]" + shared + " [1] 0"},
+		// vectors of equal values have no derivative, unless nothing asks for it
+		{"", "grad", "eigh(x)[1]", xs("x=[[1, 0], [0, 1]]"), "eigh at element [0]: equal eigenvalues: their eigenvectors have no derivative (2 times) [0] 0"},
+		{"", "grad", "eigh(x)[1]^2", xs("x=[[1, 0], [0, 1]]"), ""},
+		{"", "grad", "svd(x)[0]", xs("x=[[1, 0], [0, 1]]"), "svd at element [0]: equal singular values, or one of 0: their vectors have no derivative (2 times) [0] 0"},
+		{"", "grad", "svd(x)[2]", xs("x=[[1, 0, 0], [0, 0, 0]]"), "svd at element [1]: equal singular values, or one of 0: their vectors have no derivative [1] 0"},
 		// the number is that of an argument that stands at the element
 		{"", "grad", "sum(maximum(x, y))", xs("x=7", "y=[1, 7]"), "maximum of 7 at element [1]" + shared + " [1] 7"},
 		{"", "grad", "sum(maximum(x, y))", xs("x=[3, 7]", "y=[1, 7]"), "maximum of 7 at element [1]" + shared + " [1] 7"},

@@ -103,6 +103,8 @@ var spectralRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.eigvals(t.Args(r)[0], t.Args(r)[1])) },
+		TieSay: "equal eigenvalues: their eigenvectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
 		},
@@ -166,6 +168,8 @@ var spectralRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
 	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
+		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, k := x[0].M, x[1].M
@@ -194,6 +198,8 @@ var spectralRows = []Op{
 			return g
 		}},
 	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
+		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, n, k := x[0].M, x[0].N, x[1].M
@@ -349,10 +355,38 @@ func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
 		gap = t.Apply(opMul, gap, t.Apply(opAdd, x, y))
 	}
 	gap = t.Apply(opWhere, near, t.Const(1), gap)
-	asked := t.apply("logical_or", t.apply("not_equal", m, t.Const(0)), t.apply("not_equal", t.mT(m), t.Const(0)))
-	asked = t.apply("logical_and", asked, t.offDiagonal(last(t.Shape(w))))
-	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
+	none := t.Apply(opWhere, t.asked(m), t.Const(math.NaN()), t.Const(0))
 	return t.Apply(opWhere, near, none, t.Apply(opDiv, k, gap))
+}
+
+// asked marks the pairs of vectors that something asks to turn into each other: m is Vᵀ V̄.
+func (t *Tape) asked(m Ref) Ref {
+	either := t.apply("logical_or", t.apply("not_equal", m, t.Const(0)), t.apply("not_equal", t.mT(m), t.Const(0)))
+	return t.apply("logical_and", either, t.offDiagonal(last(t.Shape(m))))
+}
+
+// mixed marks those of the vectors r, in columns, that have no derivative: something asks them to turn
+// into another of the same value in w, where overGaps is NaN, or away from all where their own is 0.
+func (t *Tape) mixed(r, w Ref) Ref {
+	pairs, alone := t.offDiagonal(last(t.Shape(w))), None
+	for _, s := range t.sites {
+		if s.r != r || s.ct == None || len(t.Axes(s.ct)) > 0 {
+			continue
+		}
+		ct := t.full(s.ct, r)
+		m := t.mm(r, ct, true, false)
+		pairs = t.asked(m)
+		if sh := t.Shape(r); sh[len(sh)-2] > last(sh) {
+			out := t.Apply(opSub, ct, t.mm(r, m, false, false))
+			out = t.sumTo(t.apply("abs", out), []int{-2}, false)
+			alone = t.apply("logical_and", t.apply("equal", w, t.Const(0)), t.apply("not_equal", out, t.Const(0)))
+		}
+	}
+	hits := t.amongEqual(pairs, w)
+	if alone != None {
+		hits = t.apply("logical_or", hits, alone)
+	}
+	return hits
 }
 
 // offDiagonal marks all of an n by n matrix but its diagonal.
@@ -370,13 +404,18 @@ func (t *Tape) offDiagonal(n int) Ref {
 // apartAmongEqual marks those of equal values w whose cotangent differs from another's:
 // no symmetric function asked for them.
 func apartAmongEqual(t *Tape, w Ref) Ref {
-	hits := t.apply("logical_and", t.Apply(opNear, t.across(w), t.down(w)), t.offDiagonal(last(t.Shape(w))))
+	pairs := t.offDiagonal(last(t.Shape(w)))
 	for _, s := range t.sites {
 		if s.r == w && s.ct != None && len(t.Axes(s.ct)) == 0 {
-			d := t.full(s.ct, w)
-			hits = t.apply("logical_and", hits, t.apply("logical_not", t.alike(d)))
+			pairs = t.apply("logical_and", pairs, t.apply("logical_not", t.alike(t.full(s.ct, w))))
 		}
 	}
+	return t.amongEqual(pairs, w)
+}
+
+// amongEqual marks the values w that are in a pair of equal ones, among the pairs that are given.
+func (t *Tape) amongEqual(pairs, w Ref) Ref {
+	hits := t.apply("logical_and", t.Apply(opNear, t.across(w), t.down(w)), pairs)
 	return t.apply("greater", t.sumTo(t.Apply(opMul, hits, t.Const(1)), []int{-1}, false), t.Const(0))
 }
 
