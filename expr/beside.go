@@ -11,7 +11,7 @@ import (
 // sideBySide complains of two operands with nothing between them.
 func (p *parser) sideBySide(x Expr, start Pos) {
 	a, t := p.source(p.from(start)), p.tok
-	if p.noRecord { // the head of a block, so that the block is what comes
+	if p.noRecord && t.Start > p.end { // the head of a block, so that the block is what comes; not in 2x
 		p.noBlock()
 	}
 	b := Brief(t.Text)

@@ -343,6 +343,8 @@ var mistakes = []struct {
 
 	// products
 	{"2x", 1, 2, "between 2 and x", "write 2*x"},
+	{"if 2x > 3 { x }", 1, 5, "between 2 and x", "write 2*x"},
+	{"while x > 3(y) { x }", 1, 12, "between 3 and (", "write 3*(…)"},
 	{"2 x", 1, 3, "between 2 and x", "write 2*x"},
 	{"2(x)", 1, 2, "between 2 and (", "write 2*(…)"},
 	{"2sin(x)", 1, 2, "between 2 and sin", "write 2*sin(…)"},
