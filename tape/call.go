@@ -97,10 +97,14 @@ func (c *call) place(params []param, args []value, names []string) {
 				m := &Misuse{Kind: "type", Msg: c.op.Name + " has no argument " + names[i], Hint: argumentHint(names[i], have), Note: c.op.Signature(), Pos: expr.NoPos}
 				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
 			}
-			if c.vals[k] != nil {
+			if c.vals[k] != nil || params[k].variadic && c.rest != nil {
 				lo.advise(spanOf(at.Args[i].NamePos, len(names[i])), "type", "leave one of them out", "%s is given twice", names[i])
 			}
-			c.vals[k] = a
+			if params[k].variadic { // zeros(shape=(3, 4))
+				c.rest = append(c.rest, a)
+			} else {
+				c.vals[k] = a
+			}
 		case next < len(params) && params[next].variadic:
 			c.rest = append(c.rest, a)
 		case next < len(params):

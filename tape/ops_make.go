@@ -136,12 +136,18 @@ func meshgridCall(c *call) value {
 }
 
 // shapeArgs reads zeros(3, 4) and zeros((3, 4)).
-func (c *call) shapeArgs() tensor.Shape {
-	var s []int
-	for _, v := range c.rest {
-		s = append(s, c.intsOf(v, c.at)...)
+func (c *call) shapeArgs() tensor.Shape { return c.checkedShape(c.sizes()) }
+
+// sizes are the numbers of a shape that stands last, one by one or in one tuple.
+func (c *call) sizes() (s []int) {
+	first := len(c.vals) - 1
+	if first > 0 && c.rest == nil {
+		c.lo.fail(c.at, "type", "%s needs %s: %s", c.op.Name, c.op.signature()[first].name, c.op.Signature())
 	}
-	return c.checkedShape(s)
+	for i, v := range c.rest {
+		s = append(s, c.intsOf(v, c.lo.argExpr(c.at, first+i))...)
+	}
+	return s
 }
 
 // noNegative refuses sizes below 0.

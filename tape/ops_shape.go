@@ -12,10 +12,10 @@ import (
 var opReshape, opBroadcast, opTranspose, opCast, opToFloat64, opToFloat32 *Op
 
 var shapeRows = []Op{
-	{As: &opReshape, Name: "reshape", Terms: (*factoring).reshaped, Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
+	{As: &opReshape, Name: "reshape", Terms: (*factoring).reshaped, Args: "x, *shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
 		Call: func(c *call) value {
 			x := c.ref(0)
-			return c.t.reshape(x, c.target(c.ints(1), c.t.Shape(x).Size()))
+			return c.t.reshape(x, c.target(c.sizes(), c.t.Shape(x).Size()))
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if len(t.Shape(ct)) == 0 {
@@ -23,9 +23,9 @@ var shapeRows = []Op{
 			}
 			return t.reshape(t.full(ct, r), t.Shape(t.Args(r)[0]))
 		}},
-	{As: &opBroadcast, Name: "broadcast_to", Terms: (*factoring).broadcast, Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
+	{As: &opBroadcast, Name: "broadcast_to", Terms: (*factoring).broadcast, Args: "x, *shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
-			return c.inShape(c.ref(0), c.noNegative(c.ints(1)))
+			return c.inShape(c.ref(0), c.noNegative(c.sizes()))
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
@@ -42,7 +42,7 @@ var shapeRows = []Op{
 			if c.given(1) {
 				perm = c.ints(1)
 				if len(perm) != n {
-					c.fail("shape", "transpose of %d axes needs %d numbers, not %d", n, n, len(perm))
+					c.fail("shape", "transpose of %s needs %s, not %d", axes(n), expr.Plural(n, "number"), len(perm))
 				}
 				seen := make([]bool, n)
 				for i, a := range perm {

@@ -110,6 +110,11 @@ var values = []struct {
 	{"x.size + x.ndim", "8", xs("x=zeros(2, 3)")},
 	{"len(x)", "2", xs("x=zeros(2, 3)")},
 	{"zeros((2, 3)).shape", "(2, 3)", nil},
+	{"zeros(shape=(2, 3)).shape", "(2, 3)", nil},
+	{"randn(shape=4).shape[0]", "4", nil},
+	{"reshape(x, 3, 2)[2]", "[5, 6]", xs("x=[1, 2, 3, 4, 5, 6]")},
+	{"reshape(x, shape=(3, -1))[2]", "[5, 6]", xs("x=[1, 2, 3, 4, 5, 6]")},
+	{"broadcast_to(x, 2, 3)[1]", "[1, 2, 3]", xs("x=[1, 2, 3]")},
 	// indexing, as NumPy
 	{"x[0]", "[1, 2, 3]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
 	{"x[-1]", "[4, 5, 6]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
