@@ -210,7 +210,11 @@ func (lo *lowering) runBody(op *Op, c *call) value {
 		defer func() { // what is wrong inside is told of what the user called
 			p := recover()
 			if m, ok := p.(*Misuse); ok && !strings.Contains(m.Msg, op.Name) {
-				m.Msg = op.Name + ": " + m.Msg
+				if shapes, _, ok := strings.Cut(m.Msg, apart); ok {
+					m.Msg = shapes + apart + op.Name
+				} else {
+					m.Msg = op.Name + ": " + m.Msg
+				}
 			}
 			if p != nil {
 				panic(p)

@@ -69,6 +69,15 @@ func formLen(lo *lowering, args []value, at *expr.Call) value {
 	if s, _ := lo.shapeOf(args[0]); len(s) > 0 {
 		return lo.t.constOf(float64(s[0]), tensor.Int64)
 	}
+	switch args[0].(type) {
+	case *tuple, *record:
+	default:
+		what := describe(args[0])
+		if _, ok := args[0].(Ref); ok {
+			what = "a number"
+		}
+		lo.advise(lo.argExpr(at, 0), "type", "x.size is the number of elements", "%s has no length", what)
+	}
 	return lo.t.constOf(float64(len(lo.elements(args[0], at))), tensor.Int64)
 }
 

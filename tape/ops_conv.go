@@ -148,7 +148,11 @@ func (c *call) pair(i, n, least int) [2]int {
 	if len(v) == 1 {
 		v = []int{v[0], v[0]}
 	} else if len(v) != n {
-		c.lo.fail(c.where(i), "shape", "%s needs one number or %d here, not %d", c.op.Name, n, len(v))
+		few := "one number"
+		if n > 1 {
+			few += " or " + itoa(n)
+		}
+		c.lo.fail(c.where(i), "shape", "%s needs %s here, not %d", c.op.Name, few, len(v))
 	}
 	for _, k := range v {
 		if k < least {
@@ -300,7 +304,7 @@ func (c *call) pool(n int, f func(t *Tape, x Ref, v window) Ref) value {
 	x := t.asFloat(c.ref(0))
 	s := t.Shape(x)
 	if len(s) < n {
-		c.fail("shape", "%s needs %d axes, x has shape %v", c.op.Name, n, s)
+		c.fail("shape", "%s needs %s, x has shape %v", c.op.Name, axes(n), s)
 	}
 	size := c.pair(1, n, 1)
 	stride := size

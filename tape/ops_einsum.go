@@ -134,6 +134,13 @@ func einsumCall(c *call) value {
 // and how many axes the widest ellipsis stands for. parts are the subscripts of each, and text
 // what messages show of all.
 func (c *call) einsumOperands(text string, parts []string) (ops []operand, size map[rune]int, dots int) {
+	for _, part := range parts {
+		for _, l := range strings.Replace(part, "...", "", 1) {
+			if !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z') {
+				c.advise("shape", `as in "ij,jk->ik"`, "einsum %q: axes are named by letters, not %q", text, l)
+			}
+		}
+	}
 	if len(parts) != len(c.rest) {
 		c.fail("shape", "einsum %q names %s, %s", text, expr.Plural(len(parts), "operand"), wereGiven(len(c.rest)))
 	}
@@ -142,7 +149,7 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 		r := c.lo.ref(c.rest[i], c.lo.argExpr(c.at, i+1))
 		ops = append(ops, operand{r: r})
 		s := c.t.Shape(r)
-		named := len([]rune(strings.Replace(part, "...", "", 1)))
+		named := len(strings.Replace(part, "...", "", 1))
 		n := len(s) - named
 		if strings.Contains(part, "...") {
 			if n < 0 {
@@ -150,7 +157,11 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 			}
 			dots = max(dots, n)
 		} else if n != 0 {
-			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, expr.Brief(part), named, i+1, len(s), s)
+			names := expr.Brief(part) + " names " + axes(named)
+			if part == "" {
+				names = "no letter names an axis"
+			}
+			c.fail("shape", "einsum %q: %s, operand %d has %d: shape %v", text, names, i+1, len(s), s)
 		}
 		unnamed[i] = n
 	}
@@ -159,9 +170,6 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 		s := c.t.Shape(ops[i].r)
 		ops[i].labels = labelsIn(part, unnamed[i], dots)
 		for k, l := range ops[i].labels {
-			if !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z' || l >= '0' && l <= '9') {
-				c.fail("shape", "einsum %q: axes are named by letters, not %q", text, l)
-			}
 			if old, ok := size[l]; ok && old != s[k] && old != 1 && s[k] != 1 {
 				c.fail("shape", "einsum %q: axis %c is %d and %d", text, l, old, s[k])
 			}

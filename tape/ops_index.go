@@ -81,7 +81,7 @@ var indexRows = []Op{
 		t, x, idx := c.t, c.ref(0), c.ref(1)
 		s, is := t.Shape(x), t.Shape(idx)
 		if len(is) == 0 || last(is) > len(s) {
-			c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
+			c.advise("shape", "along the last axis of the indices stands a place in x: at most "+expr.Plural(len(s), "number"), "gather_nd: indices of shape %v into shape %v", is, s)
 		}
 		k := last(is)
 		joint := t.constOf(0, tensor.Float64)

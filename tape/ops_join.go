@@ -335,7 +335,7 @@ func padCall(c *call) value {
 	if tup, isTuple := c.vals[1].(*tuple); isTuple && len(tup.elems) > 0 {
 		if _, nested := tup.elems[0].(*tuple); nested {
 			if len(tup.elems) != len(s) {
-				c.fail("shape", "pad of %d axes needs %d pairs", len(s), len(s))
+				c.fail("shape", "pad of %s needs %s", axes(len(s)), expr.Plural(len(s), "pair"))
 			}
 			for i, e := range tup.elems {
 				w := c.intsOf(e, c.where(1))
@@ -350,7 +350,7 @@ func padCall(c *call) value {
 	if ok && len(c.t.Shape(r)) == 2 {
 		w := c.t.read(r)
 		if len(w) != 2*len(s) {
-			c.fail("shape", "pad of %d axes needs %d pairs", len(s), len(s))
+			c.fail("shape", "pad of %s needs %s", axes(len(s)), expr.Plural(len(s), "pair"))
 		}
 		for i := range widths {
 			widths[i] = [2]int{int(w[2*i]), int(w[2*i+1])}

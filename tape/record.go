@@ -29,6 +29,9 @@ func (t *Tape) Apply(op *Op, args ...Ref) Ref {
 	return t.add(op, shape, t.outDType(op, args), 0, args...)
 }
 
+// apart is what a message says of two shapes and an operation.
+const apart = " do not broadcast in "
+
 // joinShapes broadcasts two interned shapes.
 func (t *Tape) joinShapes(op *Op, a, b int32, args []Ref) int32 {
 	switch {
@@ -44,7 +47,7 @@ func (t *Tape) joinShapes(op *Op, a, b int32, args []Ref) int32 {
 		if len(args) == 2 {
 			x, y = t.Shape(args[0]), t.Shape(args[1])
 		}
-		m.Msg = "shapes " + x.String() + " and " + y.String() + " do not broadcast in " + op.Name
+		m.Msg = "shapes " + x.String() + " and " + y.String() + apart + op.Name
 		m.Hint = "sizes must be equal or 1, aligned at the last axis"
 		panic(m)
 	}
