@@ -27,7 +27,7 @@ type Error struct {
 	Col     int    // in characters, from 1
 	Msg     string // one line, lower case, no full stop
 	Hint    string // the likely fix, or ""
-	Excerpt string // at most 60 bytes around the place, never the whole line
+	Excerpt string // the line, or what of it is around the place where it is long
 	Mark    int    // where in Excerpt the caret stands, in characters
 	Err     error  // what lies beneath, or nil
 }
@@ -70,8 +70,8 @@ func (e *UsageError) Error() string { return e.Msg }
 // ExitCode is that of a wrong command line.
 func (*UsageError) ExitCode() int { return exitUsage }
 
-// window is how much of a text an Excerpt shows.
-const window = 60
+// window is how many bytes of a line an Excerpt shows: with its indent they fit into 80 columns.
+const window = 74
 
 // Locate says that e stands at byte at of a file's text.
 func (e *Error) Locate(text []byte, at int) { e.locate(text, at, 1, 0) }
@@ -85,19 +85,29 @@ func (e *Error) locate(text []byte, at, first int, base int64) {
 	e.Line = first + bytes.Count(text[:at], []byte{10})
 	e.Col = utf8.RuneCount(text[start:at]) + 1
 
-	lo, hi := max(start, at-window/2), min(len(text), at+window/2)
+	end := min(len(text), at+window)
+	if i := bytes.IndexByte(text[at:end], '\n'); i >= 0 {
+		end = at + i
+	}
+	lo, hi := start, end
+	if end-start > window {
+		lo = max(start, min(at-window/2, end-window))
+		hi = min(end, lo+window)
+	}
 	for lo < at && !utf8.RuneStart(text[lo]) {
 		lo++
 	}
 	for hi > at && hi < len(text) && !utf8.RuneStart(text[hi]) {
 		hi--
 	}
-	if i := bytes.IndexByte(text[at:hi], '\n'); i >= 0 {
-		hi = at + i
+	before, after := printable(string(text[lo:at])), printable(string(text[at:hi]))
+	if lo > start {
+		before = "…" + before
 	}
-	before := printable(string(text[lo:at]))
-	e.Excerpt = before + printable(string(text[at:hi]))
-	e.Mark = utf8.RuneCountInString(before)
+	if hi < len(text) && text[hi] != '\n' {
+		after += "…"
+	}
+	e.Excerpt, e.Mark = before+after, utf8.RuneCountInString(before)
 }
 
 // printable shows what does not print as one visible character, so that a message

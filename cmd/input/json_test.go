@@ -282,8 +282,8 @@ func TestExcerpt(t *testing.T) {
 	if want := "long.json: x[5000000]: 'oops' is not a number (line 1, column 10000008, byte 10000007)"; e.Error() != want {
 		t.Errorf("got %s, want %s", e, want)
 	}
-	if want := strings.Repeat("1,", 15) + "oops]}"; e.Excerpt != want || e.Mark != 30 {
-		t.Errorf("excerpt %q mark %d, want %q mark 30", e.Excerpt, e.Mark, want)
+	if want := "…" + strings.Repeat("1,", 34) + "oops]}"; e.Excerpt != want || e.Mark != 69 {
+		t.Errorf("excerpt %q mark %d, want %q mark 69", e.Excerpt, e.Mark, want)
 	}
 	_, err = ReadJSON("", []byte("{\n  \"θθ\": 1,\n  \"y\u0301\u00ad\": 01,\n \"z\": 2}"))
 	if e := err.(*Error); e.Line != 3 || e.Col != 10 || e.Mark != 9 || e.Excerpt != "  \"y\u0301·\": 01," {
