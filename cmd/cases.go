@@ -224,19 +224,22 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 			e.Hint = "write NaN, Infinity or -Infinity"
 		}
 	case errors.As(err, &kind):
-		at = kind.Offset - 1
+		at = int64(literal(text[from:], int(kind.Offset-1)))
 		e.Path = kind.Field
+		is := strings.NewReplacer("a array", "an array", "a object", "an object").Replace("a " + kind.Value)
 		switch wanted := kind.Type.Kind(); {
 		case wanted == reflect.Slice && kind.Field == "":
-			e.Msg = "the cases are a list, and this is " + strings.Replace("a "+kind.Value, "a o", "an o", 1)
+			e.Msg = "the cases are a list, and this is " + is
 			e.Hint = "write [{\"name\": …, \"expr\": …, \"at\": {…}}]"
 		case wanted == reflect.Struct:
-			e.Msg = "a case is an object, and this is a " + kind.Value
+			e.Msg = "a case is an object, and this is " + is
 		case strings.HasPrefix(kind.Value, "number "):
 			e.Msg = strings.TrimPrefix(kind.Value, "number ") + " is out of range"
-			at -= int64(len(kind.Value) - len("number ") - 1)
+			if wanted == reflect.Int {
+				e.Msg = strings.TrimPrefix(kind.Value, "number ") + " where a whole number should stand"
+			}
 		default:
-			e.Msg = "a " + kind.Value + " where " + map[reflect.Kind]string{
+			e.Msg = is + " where " + map[reflect.Kind]string{
 				reflect.String: "a text", reflect.Float64: "a number", reflect.Int: "a whole number",
 			}[wanted] + " should stand"
 		}
@@ -245,6 +248,23 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		e.Locate(text, from+int(at))
 	}
 	return e
+}
+
+// literal is where a string, a number or a word begins, of which at is the last byte.
+func literal(text []byte, at int) int {
+	i := min(at, len(text)-1)
+	if i >= 0 && text[i] == '"' {
+		for i--; i >= 0; i-- { // a quote in it has an odd number of backslashes in front
+			if text[i] == '"' && (i-len(bytes.TrimRight(text[:i], `\`)))%2 == 0 {
+				return i
+			}
+		}
+		return at
+	}
+	for i > 0 && bytes.IndexByte([]byte("0123456789+-.eEtrufalsn"), text[i-1]) >= 0 {
+		i--
+	}
+	return max(i, 0)
 }
 
 // readExpected reads results to judge.

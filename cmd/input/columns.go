@@ -110,6 +110,9 @@ func (f *frame) row(line []byte, at int) *Error {
 			if f.want < 0 {
 				f.path = []step{{name: f.names[i]}}
 			}
+			if isTooLarge(string(word)) {
+				return f.fault(at+c.from, string(word)+" is out of range of float64", "infinity is written inf", step{index: f.rows})
+			}
 			return f.fault(at+c.from, quote(string(word))+" is not a number", "", step{index: f.rows})
 		}
 		f.data[i] = append(f.data[i], x)

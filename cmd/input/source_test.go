@@ -109,7 +109,7 @@ func TestReadTable(t *testing.T) {
 		{"1,2,\n", `t.csv: x[0][2]: a number is missing (line 1, column 5, byte 4)`},
 		{",1\n", `t.csv: x[0][0]: a number is missing (line 1, column 1, byte 0)`},
 		{"1\n0x10\n", `t.csv: x[1][0]: '0x10' is not a number (line 2, column 1, byte 2)`},
-		{"1e999", `t.csv: x[0][0]: '1e999' is not a number (line 1, column 1, byte 0)`},
+		{"1e999", `t.csv: x[0][0]: 1e999 is out of range of float64 (line 1, column 1, byte 0)`},
 		{"1,5;2,5", `t.csv: x[0]: numbers are separated by ';' here, and by ',' before (line 1, column 4, byte 3)`}, // not 1, 5, 2, 5
 		{"1;2\n3,4", `t.csv: x[1]: numbers are separated by ',' here, and by ';' before (line 2, column 2, byte 5)`},
 		{"1,5\t2,5", `t.csv: x[0]: numbers are separated by space here, and by ',' before (line 1, column 4, byte 3)`},

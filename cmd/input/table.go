@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -160,12 +161,22 @@ func (r *table) atEnd(line, below []byte, n int) (hint string) {
 
 const writeNaN = "a missing number is written nan"
 
+// isTooLarge reports whether a text is a number beyond float64.
+func isTooLarge(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return errors.Is(err, strconv.ErrRange)
+}
+
 // noNumber says what is wrong with a cell of a line, in front of below, and the likely fix; begins
 // is whether it begins the line, which may have been meant as the names of columns.
 func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hint string) {
 	switch {
 	case what == "":
 		return "a number is missing", writeNaN
+	case isTooLarge(what):
+		return what + " is out of range of float64", "infinity is written inf"
+	case strings.Contains(what, "_"):
+		hint = "digits stand without _"
 	case strings.Contains(what, ","):
 		hint = "a decimal comma is written as a point"
 	case strings.Trim(what, "'") != what:
