@@ -80,7 +80,7 @@
 //	exec run arena rows spread turns                    running a plan
 //	mirror regain unbounded bounds                      what left the range
 //	approach approach_* taken                           limits where slopes are infinite
-//	kinks overflow explain                              warnings and reasons
+//	kinks overflow explain conditions                   warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations

@@ -42,7 +42,7 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 		return s.name + " was bound after the target was computed"
 	}
 	if low > top || !slices.ContainsFunc(all, lo.leadsTo(ys)) {
-		return "the target does not depend on " + s.name
+		return lo.whyApart(s, all)
 	}
 	e := &explaining{t: t, low: low, how: make([]access, top-low+1), loops: map[Ref]*loopReach{}}
 	for _, r := range all {
@@ -59,6 +59,17 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 		if y >= low && e.how[y-low].how == 2 {
 			return lo.blockText(e.how[y-low])
 		}
+	}
+	return lo.whyApart(s, all)
+}
+
+// whyApart says why no target is computed from a source of these values.
+func (lo *lowering) whyApart(s *source, values []Ref) string {
+	if at, ok := lo.decided.from(lo.t, values); ok {
+		return "only a condition depends on it at " + lo.place(at)
+	}
+	if x := lo.top.names[s.name]; x != nil && x.state == nil && slices.Contains(lo.inputs, s.name) {
+		return s.name + " is bound anew: the target does not depend on the input"
 	}
 	return "the target does not depend on " + s.name
 }

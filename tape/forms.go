@@ -126,7 +126,9 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	lo.t.runSteps(max(n, 0), func(i int) {
 		lo.tick()
 		x := mapLeaves(args[2], func(v value) value { return lo.row(v, i) })
-		p, ok := f.call(lo, []value{carry, x}, at).(*tuple)
+		var y value
+		lo.step(func() { y = f.call(lo, []value{carry, x}, at) })
+		p, ok := y.(*tuple)
 		if !ok || len(p.elems) != 2 {
 			lo.advise(lo.argExpr(at, 0), "type", "write (c, x) -> (c + x, c) for running sums", "the function of scan returns a pair: (carry, y)")
 		}

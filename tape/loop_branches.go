@@ -24,7 +24,7 @@ type branched struct {
 func (lo *lowering) fork(r Ref, yes, no func() (value, bool)) (value, bool) {
 	t := lo.t
 	if lo.ro == nil || t.known(r) || t.Shape(r).Size() != 1 || t.Conventions != "" { // without strong zeros what did not run shows
-		if lo.t.Bool(r) {
+		if lo.decide(r) {
 			return yes()
 		}
 		return no()

@@ -96,6 +96,8 @@ type lowering struct {
 	leaves   map[Ref]*slot // the inputs inside structures, by their first value
 	ends     []Ref         // of leadsTo
 	above    []bool
+	decided  conditions
+	steps    int // inside how many steps of loops
 }
 
 const maxDepth = 5000
@@ -224,9 +226,16 @@ func (lo *lowering) whileLoop(s *expr.While) {
 		if (n == whileFrom || n == rollFrom) && n >= fewFrom && lo.rollWhile(s, n) == rollDone {
 			break
 		}
-		lo.block(s.Body.Stmts)
+		lo.step(func() { lo.block(s.Body.Stmts) })
 		lo.tick()
 	}
+}
+
+// step is one of a loop that runs.
+func (lo *lowering) step(f func()) {
+	lo.steps++
+	f()
+	lo.steps--
 }
 
 func (lo *lowering) branch(b *expr.Block) (value, bool) {
@@ -277,5 +286,13 @@ func spanOf(p expr.Pos, n int) *expr.Name {
 func (lo *lowering) cond(e expr.Expr) bool {
 	r := lo.evalRef(e)
 	lo.mark(e, e.Mark())
+	return lo.decide(r)
+}
+
+// decide is the truth of the condition r.
+func (lo *lowering) decide(r Ref) bool {
+	if lo.steps == 0 && !lo.rolled { // a loop that becomes one instruction knows no more
+		lo.decided.note(r, lo.t.pos)
+	}
 	return lo.t.Bool(r)
 }

@@ -97,7 +97,7 @@ func (lo *lowering) forSteps(s *expr.For, n int, at func(i int) value, slot func
 func (lo *lowering) forStep(s *expr.For, v value) {
 	lo.tick()
 	lo.forBind(s, v)
-	lo.block(s.Body.Stmts)
+	lo.step(func() { lo.block(s.Body.Stmts) })
 }
 
 // forBind gives the loop's variables their values.

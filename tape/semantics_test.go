@@ -445,6 +445,10 @@ var gradients = []struct {
 	{"int64(x)*2.5", "none: a cast to int64", xs("x=3")},
 	{"where(x > 2, 1, 0)", "none: only a condition depends on it|a comparison", xs("x=3")},
 	{"2", "none: the target does not depend on x", xs("x=3")},
+	{"x > 2 ? 1 : 0", "none: only a condition depends on it at 1:3", xs("x=3")},
+	{"y = 1; if y > 0 && x > 2 { y = 3 }\ny", "none: only a condition depends on it at 1:17", xs("x=3")},
+	{"i = 0\nwhile i < x { i = i + 1 }\ni", "none: only a condition depends on it at 2:9", xs("x=300")},
+	{"x = 5; x^2", "none: x is bound anew: the target does not depend on the input", xs("x=3")},
 	{"x*y", "{x: none, y: 3}", xs("x=int64(3)", "y=4")}, // integers are no sources
 	{"unwatch x; x^2", "none: unwatch x at 1:1", xs("x=3")},
 	{"var x = 2*x; x", "none: assigned to x at 1:7", xs("x=3")}, // another variable, made of the input
