@@ -343,13 +343,13 @@ func (c *call) int(i int) int { return c.whole(c.num(i), c.where(i)) }
 func (c *call) whole(v float64, e expr.Expr) int {
 	switch {
 	case v != math.Trunc(v) || math.IsInf(v, 0):
-		m := &Misuse{Kind: "type", Msg: fmt.Sprintf("%s needs a whole number here, not %v", c.op.Name, v), Pos: expr.NoPos}
+		m := &Misuse{Kind: "type", Msg: fmt.Sprintf("%s needs a whole number here, not %s", c.op.Name, formatFloat(v)), Pos: expr.NoPos}
 		if c.op.Name == "diff" { // a derivative to SymPy, MATLAB and R
 			m.Hint = "write grad(y, x) for a derivative; diff takes differences of neighbours"
 		}
 		c.lo.failWith(e, m)
 	case math.Abs(v) > 1<<53:
-		c.lo.fail(e, "type", "%v is too large for %s", v, c.op.Name)
+		c.lo.fail(e, "type", "%s is too large for %s", formatFloat(v), c.op.Name)
 	}
 	return int(min(max(v, math.MinInt), math.MaxInt)) // where an int has 32 bits, the largest is too large for any memory
 }

@@ -275,7 +275,7 @@ func (lo *lowering) within(r Ref, n int, what string, it expr.Item) int {
 	v := lo.t.read(r)[0]
 	k := int(v)
 	if float64(k) != v {
-		lo.adviseItem(it, "type", wholeHint, "an index is a whole number, not %v", v)
+		lo.adviseItem(it, "type", wholeHint, "an index is a whole number, not %s", formatFloat(v))
 	}
 	if k < -n || k >= n {
 		lo.adviseItem(it, "shape", indicesOf(n), "index %d is out of range for %s %d", k, what, n)
@@ -319,7 +319,7 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 		v := lo.number(lo.eval(e), e)
 		k := int(v)
 		if float64(k) != v {
-			lo.advise(e, "type", wholeHint, "a slice bound is a whole number, not %v", v)
+			lo.advise(e, "type", wholeHint, "a slice bound is a whole number, not %s", formatFloat(v))
 		}
 		return k
 	}

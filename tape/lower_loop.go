@@ -139,15 +139,15 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 	}
 	for i, a := range c.Args { // range(0, 1, 0.1) would hold fractions and call them int64
 		if x := v[i]; x != math.Trunc(x) && (i != 1 && len(v) > 1) {
-			lo.advise(a.Value, "type", "write a"+expr.Sprint(c)+" for fractions", "range counts in whole numbers, not %v", x)
+			lo.advise(a.Value, "type", "write a"+expr.Sprint(c)+" for fractions", "range counts in whole numbers, not %s", formatFloat(x))
 		}
 	}
 	count := math.Ceil((to - from) / step)
 	switch {
 	case count != count || math.IsInf(count, 0):
-		lo.fail(c, "type", "range(%v, %v, %v) has no end", from, to, step)
+		lo.fail(c, "type", "range(%s, %s, %s) has no end", formatFloat(from), formatFloat(to), formatFloat(step))
 	case count > 1<<53:
-		lo.fail(c, "type", "range(%v, %v, %v) has more than 2^53 steps", from, to, step)
+		lo.fail(c, "type", "range(%s, %s, %s) has more than 2^53 steps", formatFloat(from), formatFloat(to), formatFloat(step))
 	}
 	return from, step, int(min(max(count, 0), math.MaxInt))
 }

@@ -41,8 +41,8 @@ var constructorRows = []Op{
 		switch {
 		case s == 0:
 			c.fail("type", "arange needs a step other than 0")
-		case n != n:
-			c.fail("type", "arange from %v to %v by %v has no length", a, b, s)
+		case n != n || n > math.MaxFloat64:
+			c.fail("type", "arange from %s to %s by %s has no end", formatFloat(a), formatFloat(b), formatFloat(s))
 		case n > min(1<<53, math.MaxInt):
 			c.tooLarge(fmt.Sprintf("arange of %v numbers", n))
 		}
@@ -57,6 +57,9 @@ var constructorRows = []Op{
 	}},
 	{Name: "linspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop, both included, or without the end", Call: func(c *call) value {
 		n := c.int(2)
+		if n < 0 {
+			c.lo.fail(c.where(2), "shape", "num is at least 0, not %d", n)
+		}
 		if !c.bool(3) { // the first of one more
 			c.checkedShape([]int{n})
 			c.vals[2], c.vals[3] = c.t.Const(float64(n+1)), c.t.Const(1)

@@ -54,7 +54,7 @@ var nnRows = []Op{
 	{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
 		x, p := c.ref(0), c.num(1)
 		if !(p >= 0 && p < 1) {
-			c.fail("type", "a dropout rate is at least 0 and below 1, not %v", p)
+			c.fail("type", "a dropout rate is at least 0 and below 1, not %s", formatFloat(p))
 		}
 		mask := &tensor.Tensor{DType: c.t.DType, Shape: c.t.Shape(x), Data: make([]float64, c.t.Shape(x).Size())}
 		for i := range mask.Data {
