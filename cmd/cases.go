@@ -52,7 +52,7 @@ func (l *nameList) UnmarshalJSON(b []byte) error {
 
 // readCases reads a list of cases.
 func (o *checkOptions) readCases(file string) ([]checkCase, error) {
-	src := input.Source{Stdin: o.in, Options: input.Options{MaxBytes: o.limit}}
+	src := input.Source{Stdin: o.input(), Options: input.Options{MaxBytes: o.limit}}
 	text, err := src.Text(file)
 	if err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func runDiff(o *diffOptions) error {
 	}
 	var sides [2][]namedArray
 	for i, file := range o.Args {
-		src := &input.Source{Stdin: o.in, Options: input.Options{MaxBytes: limit}}
+		src := &input.Source{Stdin: o.input(), Options: input.Options{MaxBytes: limit}}
 		var notes []string
 		if sides[i], notes, err = readArrays(src, file); err != nil {
 			return err

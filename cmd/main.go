@@ -229,6 +229,34 @@ func terminal(stream any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(f)
 }
 
+// input is where stdin is read from: a person at a terminal is told.
+func (s *streams) input() io.Reader {
+	if terminal(s.in) {
+		return &typing{s.in, s.err, false, nil}
+	}
+	return s.in
+}
+
+// typing is what a person types. A terminal forgets that its text has ended: asked once more
+// it waits for more of it.
+type typing struct {
+	r    io.Reader
+	err  io.Writer
+	told bool
+	end  error
+}
+
+func (t *typing) Read(p []byte) (n int, err error) {
+	if !t.told {
+		io.WriteString(t.err, "nabla: reading from the terminal; ctrl-D on an empty line ends it\n")
+		t.told = true
+	}
+	if t.end == nil {
+		n, t.end = t.r.Read(p)
+	}
+	return n, t.end
+}
+
 // A writeError says that standard output did not take the result.
 type writeError struct{ err error }
 

@@ -20,13 +20,10 @@ import (
 func (o *inputOptions) load(s streams, engine *engineOptions, with []string, each, quiet bool) (*input.Document, *input.Source, error) {
 	src := &input.Source{
 		In: o.In, At: o.At, Const: o.Const, With: with, Each: each,
-		Stdin: s.in, Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
+		Stdin: s.input(), Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
 	}
 	if slices.Contains(o.Program, "-") {
 		src.Reader = "-p -"
-	}
-	if slices.Contains(o.In, "-") && terminal(s.in) {
-		io.WriteString(s.err, "nabla: reading from the terminal; an empty line and ctrl-D end it\n")
 	}
 	doc, err := src.Load()
 	if err == nil {
@@ -57,7 +54,7 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 		found = append(found, text{"", e, "-e " + quoted(e)})
 	}
 	for _, name := range o.Program {
-		b, err := readProgram(name, s.in, limit)
+		b, err := readProgram(name, s.input(), limit)
 		if err != nil {
 			return nil, err
 		}
