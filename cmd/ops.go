@@ -56,7 +56,11 @@ func runOps(o *opsOptions) error {
 			if i := strings.IndexByte(name, '('); i > 0 {
 				name = name[:i]
 			}
-			if op, ok := tape.Lookup(name); ok {
+			op, ok := tape.Lookup(name)
+			if !ok {
+				op, ok = tape.Operator(name)
+			}
+			if ok {
 				ops = append(ops, op)
 				continue
 			}

@@ -1,6 +1,10 @@
 package tape
 
-import "slices"
+import (
+	"slices"
+
+	"nabla/expr"
+)
 
 // A group is rows that belong together, under a heading of listings.
 type group struct {
@@ -139,6 +143,24 @@ func Lookup(name string) (*Op, bool) {
 		return nil, false
 	}
 	return op, true
+}
+
+// Operator finds the operation that an operator stands for, such as ^, or ! in front of a value.
+func Operator(sign string) (*Op, bool) {
+	if sign == "!" {
+		return Lookup("logical_not")
+	}
+	e, _, err := expr.ParseExpr("", "x "+sign+" y")
+	b, ok := e.(*expr.Binary)
+	if err != nil || !ok {
+		return nil, false
+	}
+	_, x := b.X.(*expr.Name)
+	_, y := b.Y.(*expr.Name)
+	if !x || !y {
+		return nil, false
+	}
+	return Lookup(binaryOps[b.Op])
 }
 
 // Inner finds the row of an operation that stands on the tape, where explain shows it, but that
