@@ -135,6 +135,9 @@ func (c *call) extreme(pair, of *Op) value {
 		if c.given(2) {
 			c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
 		}
+		if all, ok := c.stacked(x); ok {
+			return c.fold(of, all, []int{-1}, false)
+		}
 		n := 1 // arguments that x is the extreme of, none of them dropped
 		for _, v := range c.rest {
 			y := c.lo.ref(v, c.at)
@@ -156,6 +159,28 @@ func (c *call) extreme(pair, of *Op) value {
 		c.fail("shape", "%s of no elements: shape %v", c.op.Name, c.t.Shape(x))
 	}
 	return c.fold(of, x, axes, c.bool(3))
+}
+
+// stacked joins x and the rest along a new last axis, where they are many: of pairs of them a
+// derivative is made whose length grows with the square of their number.
+func (c *call) stacked(x Ref) (all Ref, ok bool) {
+	const many = 64
+	if len(c.rest) < many {
+		return None, false
+	}
+	xs, s := []Ref{x}, c.t.Shape(x)
+	for _, v := range c.rest {
+		y := c.lo.ref(v, c.at)
+		if s, ok = broadcast(s, c.t.Shape(y)); !ok {
+			return None, false
+		}
+		xs = append(xs, y)
+	}
+	c.lo.mark(c.at, c.at.Mark())
+	for i := range xs {
+		xs[i] = c.t.broadcastTo(xs[i], s)
+	}
+	return c.t.stack(xs, len(s)), true
 }
 
 // indexOf lowers argmax and argmin, by the operation that is one along the last axis.

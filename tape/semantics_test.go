@@ -650,6 +650,7 @@ func TestLongPrograms(t *testing.T) {
 		{"1000 statements y = y + y", "y = x" + strings.Repeat("\ny = y*0.5 + y*0.5", 1000) + "\ny", "1", xs("x=3")},
 		{"5000 statements", "y = x" + strings.Repeat("\ny = y + x", 5000) + "\ny", "5001", xs("x=3")},
 		{"a sum of 20000 terms", "x" + strings.Repeat(" + x", 19999), "20000", xs("x=3")},
+		{"the largest of 16384 arguments", "max(" + strings.Repeat("x*0.5, x, ", 8192)[:10*8192-2] + ")", "1", xs("x=3")},
 		{"60 sines around each other", strings.Repeat("sin(", 60) + "x" + strings.Repeat(")", 60), "1", xs("x=0")},
 		{"1000 nested calls", "f(n) { if n < 1 { y = x } else { y = f(n - 1) + x }; y }\nf(1000)", "1001", xs("x=3")},
 		{"a loop of 20000 steps", "y = x\nfor i in range(20000) { y = y*1 + 0.5*x }\ny", "10001", xs("x=3")},
