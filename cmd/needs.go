@@ -65,7 +65,7 @@ func (n *needs) missing(doc *input.Document) error {
 	}
 	hint := cmp.Or(fileHint(p), unspeakable(doc, p))
 	switch {
-	case len(lack) > 10:
+	case len(lack) > 10, len(strings.Join(lack, "")) > 100:
 		return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
 	case len(lack) > 1:
 		if hint == "" {
