@@ -4,6 +4,8 @@
 package assert
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -37,6 +39,11 @@ func Eval(cond string, facts Facts) (bool, error) {
 		return false, err
 	}
 	v, err := e.Eval(facts.vars())
+	if u := (*referee.Unsupported)(nil); errors.As(err, &u) {
+		if unknown := facts.noFunction(u.What, x, p); unknown != nil {
+			return false, unknown
+		}
+	}
 	if err != nil {
 		return false, fmt.Errorf("condition %q: %w", cond, err)
 	}
@@ -203,6 +210,20 @@ func (f Facts) know(x expr.Expr, p *expr.Program) error {
 	if e == nil {
 		return nil
 	}
+	return e
+}
+
+// noFunction is the error of a call of what conditions do not have; nil where there is none.
+func (f Facts) noFunction(name string, x expr.Expr, p *expr.Program) (e *expr.Error) {
+	expr.Walk(x, func(n any) bool {
+		if c, ok := n.(*expr.Call); ok && e == nil {
+			if fun, ok := c.Fun.(*expr.Name); ok && fun.Name == name {
+				e = &expr.Error{Prog: p, Kind: "name", Where: fun.Span, Mark: fun.Start, Msg: "no function " + name + " for conditions",
+					Hint: cmp.Or(expr.DidYouMean(name, f.names()), "they compare numbers, as in abs(value - 1) < 1e-6")}
+			}
+		}
+		return true
+	})
 	return e
 }
 

@@ -38,15 +38,16 @@ func TestEval(t *testing.T) {
 		}
 	}
 	for cond, want := range map[string]string{
-		"nrom < 1":     `no fact nrom`,
-		"grad.y < 1":   `no fact grad.y`,
-		"grad.v < 1":   `grad.v is a tensor of 3 numbers`,
-		"v[0] < 1":     `v is a tensor of 3 numbers`,
-		"norm":         "is a number",
-		"norm <":       "",
-		"frob(x) < 1":  "frob",
-		"grad(x) == 1": "grad",
-		"finite + 1":   "is a number",
+		"nrom < 1":      `no fact nrom`,
+		"grad.y < 1":    `no fact grad.y`,
+		"nrm(norm) < 1": `no function nrm for conditions`,
+		"grad.v < 1":    `grad.v is a tensor of 3 numbers`,
+		"v[0] < 1":      `v is a tensor of 3 numbers`,
+		"norm":          "is a number",
+		"norm <":        "",
+		"frob(x) < 1":   "frob",
+		"grad(x) == 1":  "grad",
+		"finite + 1":    "is a number",
 	} {
 		if got, err := Eval(cond, facts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s = %v, %v, want an error with %q", cond, got, err, want)
