@@ -40,7 +40,7 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 	case len(t.Data) > 64<<20:
 		return nil, usage("", "the target has %d elements: too many for a picture", len(t.Data))
 	case rank == 0:
-		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %v", t.Data[0])
+		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %s", number(t.Data[0], 6))
 	case kind == "line":
 		names := make([]string, len(all))
 		for i := range names {

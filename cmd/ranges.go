@@ -53,7 +53,7 @@ func (o *plotOptions) span(text string) (r span, err error) {
 					hint = fmt.Sprintf("N counts points: %s=%s:%s:%g takes steps of about %g", r.name, parts[0], parts[1], n, v)
 				}
 			}
-			return r, usage(hint, "--range %s: N is a whole number from 2 to %g", text, most)
+			return r, usage(hint, "--range %s: N is a whole number from 2 to %d", text, int(most))
 		}
 		r.n, parts = int(v), parts[:2]
 	}
