@@ -479,6 +479,27 @@ func TestListIsLight(t *testing.T) {
 	}
 }
 
+// A while loop whose values come again is an error at once: it never ends.
+func TestCircles(t *testing.T) {
+	for text, endless := range map[string]bool{
+		"while x > 0 { x = sqrt(x) }\nx":                                                                 true,
+		"while x != 7 { x = x % 2 == 0 ? x/2 : 3*x + 1 }\nx":                                             true, // 4, 2, 1
+		"y = x; while abs(y^2 - x) > 1e-300 { y = (y + x/y)/2 }\ny":                                      true,
+		"y = x*ones(100); while norm(y^2 - x) > 1e-300 { y = (y + x/y)/2 }\nsum(y)":                      true,
+		"y = x*ones(100, 100); while norm(y) > 0 { y = y/norm(y) }\nsum(y)":                              true,
+		"i = 0; while i < 5000 { i = i + 1 }\nx*i":                                                       false,
+		"i = 0; y = x; while i < 5000 { i = i + 1; y = sqrt(y) }\ny":                                     false,
+		"v = arange(5000); i = 0; s = x; while v[i] < 4000 { i = i + 1 }\ns*i":                           false,
+		"i = 0; y = x*ones(100); while i < 500 { i = i + 1; y = y/norm(y) }\nsum(y)":                     false,
+		"v = arange(500); i = 0; y = x*ones(100); while v[i] < 400 { i = i + 1; y = y/norm(y) }\nsum(y)": false,
+	} {
+		_, err := question(t, "grad", text, "x=3").Answer()
+		if e, ok := AsError(err); (err != nil) != endless || endless && (!ok || e.Code != 5 || !strings.Contains(err.Error(), "come again")) {
+			t.Errorf("%q: error %v, endless is %v", text, err, endless)
+		}
+	}
+}
+
 // A while loop that needs no memory and does not end is an error after very many steps.
 func TestMostSteps(t *testing.T) {
 	defer func(n int) { mostSteps = n }(mostSteps)

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"math"
 
 	"nabla/expr"
 )
@@ -17,6 +18,8 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 	defer arena64.give(x.mem)
 	s := code.stages[0]
 	cond := x.mem[code.extra[0]:]
+	carried := x.carried()
+	var round circle
 	for n, turn := 0, 0; n < mostSteps; turn++ {
 		if turn&63 == 0 && check != nil {
 			check()
@@ -38,9 +41,54 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 			}
 		}
 		x.carry(code.batch)
+		if len(arrays) == 0 && x.index < 0 { // nothing but what is carried tells steps apart
+			round.step(carried)
+		}
 		s = c.after(code.batch).stages[0]
 	}
 	panic(endless())
+}
+
+// carried are the numbers that are carried to the next step, where they lie.
+func (x *loopRun) carried() (parts [][]float64) {
+	for _, p := range x.next {
+		parts = append(parts, x.mem[int(p.col)-p.wide:p.col])
+	}
+	return parts
+}
+
+// A circle finds out that a while loop never ends: what it carries comes again, bit for bit, and
+// nothing else tells its steps apart.
+type circle struct {
+	turns int
+	seen  []float64
+}
+
+// step looks at what is carried, and fails where it has been seen.
+func (c *circle) step(carried [][]float64) {
+	if c.turns > 0 && c.again(carried) {
+		panic(&Misuse{Kind: "run", Code: 5, Pos: expr.NoPos, Msg: "this loop never ends: its values come again, and the condition holds",
+			Hint: "a tolerance below what rounding leaves is never met; a for loop takes as many steps as it is told"})
+	}
+	if c.turns++; c.turns&(c.turns-1) == 0 { // rarer and rarer, so that a circle of any length is closed
+		c.seen = c.seen[:0]
+		for _, part := range carried {
+			c.seen = append(c.seen, part...)
+		}
+	}
+}
+
+func (c *circle) again(carried [][]float64) bool {
+	seen := c.seen
+	for _, part := range carried {
+		for i, v := range part {
+			if math.Float64bits(v) != math.Float64bits(seen[i]) {
+				return false
+			}
+		}
+		seen = seen[len(part):]
+	}
+	return true
 }
 
 // asked runs a step of a while loop, whose condition comes first. Where it does not hold, the

@@ -312,6 +312,8 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 	l := s.l
 	x := s.begin(carry, consts, arrays, nil, threads, check)
 	defer x.end()
+	alike := l.index == None && len(s.columns) == 0 && len(x.loads) == 0
+	var round circle
 	for n := 0; n < mostSteps; n++ {
 		x.enter(n)
 		x.cond.run()
@@ -326,6 +328,9 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 		}
 		x.step()
 		x.leave()
+		if alike {
+			round.step(x.carry)
+		}
 	}
 	panic(endless())
 }
