@@ -86,9 +86,26 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 				e.Prog = &expr.Program{Text: "''"}
 			}
 		}
-		e.Hint = cmp.Or(fileHint(e.Prog), commandHint(e), e.Hint)
+		e.Hint = cmp.Or(fileHint(e.Prog), dataHint(e.Prog), commandHint(e), e.Hint)
 	}
 	return p, err
+}
+
+// dataHint is what to write where a file of values was read as a program; or "".
+func dataHint(p *expr.Program) string {
+	begin := strings.TrimLeft(p.Text, " \t\r\n")
+	record, quoted := strings.CutPrefix(begin, "{")
+	quoted = quoted && strings.HasPrefix(strings.TrimLeft(record, " \t\r\n"), `"`)
+	switch file := strings.Replace(p.Name, input.Called("-"), "-", 1); {
+	case file == "":
+	case strings.HasPrefix(begin, "\x93NUMPY"):
+		return "it is an NPY file: --at x=@" + file + " reads it"
+	case strings.HasPrefix(begin, "PK\x03\x04"):
+		return "it is an NPZ file: -i " + file + " reads it"
+	case quoted:
+		return "it is a document in JSON: -i " + file + " reads it"
+	}
+	return ""
 }
 
 // commandHint is what to write where a command stands inside the quotes, as in 'grad x^2', and
