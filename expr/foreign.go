@@ -60,6 +60,8 @@ func asked(word string) string {
 	switch word {
 	case "at", "where", "for", "when", "given":
 		return "a value is given with --at x=3"
+	case "then":
+		return "a choice is written c ? a : b"
 	case "wrt", "with", "by":
 		return "--wrt x names what to differentiate by"
 	}

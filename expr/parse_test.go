@@ -343,6 +343,7 @@ var mistakes = []struct {
 
 	// products
 	{"2x", 1, 2, "between 2 and x", "write 2*x"},
+	{"x > 0 then 1 else 2", 1, 7, "between 0 and then", "c ? a : b"},
 	{"if 2x > 3 { x }", 1, 5, "between 2 and x", "write 2*x"},
 	{"while x > 3(y) { x }", 1, 12, "between 3 and (", "write 3*(…)"},
 	{"2 x", 1, 3, "between 2 and x", "write 2*x"},

@@ -221,8 +221,10 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		return lo.perSource(ys, tree, func(srcs []Ref) []Ref { return t.shaped(t.VJP(ys, gs, srcs), srcs) })
 	}
 	r, ok := y.(Ref)
-	if !ok {
+	if _, several := y.(*tuple); several {
 		lo.advise(at(0), "type", "stack([…]) makes one of several of a shape", "a %s wants one tensor as its target, not %s", formTitle(name), describe(y))
+	} else if !ok {
+		lo.noTensor(y, at(0), "a "+formTitle(name)+" wants one tensor as its target")
 	}
 	switch name {
 	case "jacobian":

@@ -104,6 +104,8 @@ var mistakes = []struct {
 	{text: "zeros(2, shape=3)", kind: "type", msg: "shape is given twice", line: 1, col: 10},
 	{text: "len(x)", kind: "type", msg: "a number has no length", line: 1, col: 5, hint: "x.size", inputs: xs("x=1")},
 	{text: "len(sin)", kind: "type", msg: "a function has no length", line: 1, col: 5},
+	{text: "k = 3; g = grad(x^2, k); jacobian(g, k)", kind: "type", msg: "a Jacobian wants one tensor as its target, this is none", line: 1, col: 35, hint: "watch k in front", inputs: xs("x=1")},
+	{text: "x.shape + 1", kind: "type", msg: "this is a tuple of 0", line: 1, col: 3, hint: "the shape of a number", inputs: xs("x=1")},
 	{text: "transpose(x, (0, 1))", kind: "shape", msg: "transpose of 1 axis needs 1 number, not 2", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	// what is written in the language itself is not told of
 	{text: "fmax(x, [1, 2])", kind: "shape", msg: "shapes (3,) and (2,) do not broadcast in fmax", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},

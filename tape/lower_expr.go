@@ -39,6 +39,9 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 	switch v := v.(type) {
 	case *tuple:
 		m.Hint = text + "[0] is its first part; a tensor is written [a, b]"
+		if len(v.elems) == 0 {
+			m.Hint = "so is the shape of a number: x.ndim is 0"
+		}
 	case *record:
 		if len(v.names) > 0 {
 			m.Hint = text + "." + v.names[0] + " is its first field"
