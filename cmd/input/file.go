@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -90,9 +91,23 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return v, notes, in.known(err)
 	}
 	v, err := readJSONValue(in.name, path, text)
+	if err != nil && key != "" { // beside the part there may stand what are no values, as in a result
+		if part, valid := partText(text, key); part != nil {
+			v, err = readJSONValue(in.name, path, part)
+			if e, ok := err.(*Error); ok {
+				e.Path, e.Line, e.Excerpt = strings.Replace(e.Path, path, key, 1), 0, "" // of the part alone
+			}
+			return v, nil, err
+		} else if valid {
+			return nil, nil, &Error{File: in.name, Msg: "there is no " + key}
+		}
+	}
 	err = in.known(err)
 	if e, ok := err.(*Error); ok && e.Hint == "" && name != "-" && !hasExt(name, ".json") {
 		e.Hint = "values are JSON, NPY, NPZ or a table of numbers; a program is given with -p " + name
+	}
+	if e, ok := err.(*Error); ok && e.Hint == "" && key == "" && firstByte(text) == '{' && json.Valid(text) {
+		e.Hint = "@" + spec + ":NAME reads a part"
 	}
 	if err != nil || key == "" {
 		return v, nil, err

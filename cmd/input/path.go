@@ -1,6 +1,7 @@
 package input
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -239,4 +240,29 @@ func partOf(v *tensor.Value, path string) (*tensor.Value, bool) {
 		return nil, false
 	}
 	return descend(v, steps)
+}
+
+// partText is the text of a part of a JSON document, nil where there is none; valid says whether the
+// document is one.
+func partText(text []byte, path string) (part []byte, valid bool) {
+	if !json.Valid(text) {
+		return nil, false
+	}
+	steps, ok := parsePath(path)
+	for _, s := range steps {
+		var fields map[string]json.RawMessage
+		var list []json.RawMessage
+		switch {
+		case s.name != "" && json.Unmarshal(text, &fields) == nil && fields[s.name] != nil:
+			text = fields[s.name]
+		case s.name == "" && json.Unmarshal(text, &list) == nil && s.index < len(list):
+			text = list[s.index]
+		default:
+			return nil, true
+		}
+	}
+	if !ok {
+		return nil, true
+	}
+	return text, true
 }
