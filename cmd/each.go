@@ -295,6 +295,7 @@ func (a *answerer) next(b *batch) bool {
 		var doc *input.Document
 		if line, doc, err = a.docs.Next(&b.lines); err == nil {
 			err = a.line(b, doc, line)
+			err = ofLine(err, doc, line)
 		}
 	}()
 	switch {
@@ -422,6 +423,19 @@ func (a *answerer) newForm(doc *input.Document) (*lineForm, error) {
 	a.forms = slices.Insert(a.forms, 0, f)
 	a.forms = a.forms[:min(len(a.forms), formsMost)]
 	return f, nil
+}
+
+// ofLine makes a mistake of usage one of the n-th line: a program or a product that it asks for, a
+// value that it freezes. In a first line of nothing but values it is a mistake of the command.
+func ofLine(err error, doc *input.Document, n int) error {
+	frozen := func(v input.Variable) bool { return !v.Trainable }
+	if err == nil || n == 1 && !doc.HasExpr && doc.With == nil && !slices.ContainsFunc(doc.Vars, frozen) {
+		return err
+	}
+	if p := reportOf(err); p.code == exitUsage {
+		return &input.Error{Msg: p.msg, Hint: p.hint}
+	}
+	return err
 }
 
 // fatal reports whether an error is about all lines: the flags, the time, the interrupt.

@@ -314,6 +314,9 @@ func (s *session) upstream(a *asked) value {
 		}
 	}
 	g := w.Get(a.name)
+	if g == nil && len(names) == 1 {
+		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
+	}
 	if g == nil {
 		panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
 	}
