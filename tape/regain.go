@@ -13,7 +13,7 @@ import (
 // does the value: it is that of the formula as written.
 func (s *session) regain() {
 	t := s.t
-	if s.regained = false; !s.exceeds() {
+	if s.regained = false; !s.exceeds() && !s.wanders() {
 		return
 	}
 	most := mostUnbounded
@@ -59,6 +59,29 @@ func (s *session) exceeds() bool {
 	several := func(r Ref) bool { return s.t.size(r) != 1 }
 	return !slices.ContainsFunc(s.exposed, several) && !slices.ContainsFunc(s.slopes, several) &&
 		(seen(s.exposed, exponential) || seen(s.slopes, func(v float64) bool { return v == 0 }))
+}
+
+// wanders reports whether a number on the way may have met others outside the range: x^12 does
+// where neither x nor what is made of it tells. Single numbers are looked at; of those of
+// tensors, which are nowhere, what they are made of tells.
+func (s *session) wanders() bool {
+	if len(s.slopes) == 0 || s.many {
+		return false
+	}
+	unseen := s.x == nil || s.parts
+	for i := 0; s.x != nil && i < len(s.x.p.steps); i++ {
+		p := &s.x.p.steps[i]
+		if p.kind != stepNumbers {
+			unseen = true
+			continue
+		}
+		for _, r := range p.refs {
+			if v := s.t.num[r]; math.Float64bits(v)>>52&0x7ff-823 >= 400 && v != 0 { // extreme, in a third of the time
+				return true
+			}
+		}
+	}
+	return unseen && slices.ContainsFunc(s.exposed, func(r Ref) bool { return slices.ContainsFunc(s.t.data(r), large) })
 }
 
 // givenNaN reports whether an input has a NaN: then results are no sign of anything.
@@ -194,6 +217,12 @@ const (
 func extreme(v float64) bool {
 	v = math.Abs(v)
 	return v != 0 && !(v > 0x1p-200 && v < 0x1p200)
+}
+
+// large reports whether powers of v may have, up to the 25th.
+func large(v float64) bool {
+	v = math.Abs(v)
+	return v != 0 && !(v > 0x1p-40 && v < 0x1p40)
 }
 
 // exponential reports whether the exponential of v may have.
