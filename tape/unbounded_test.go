@@ -269,7 +269,8 @@ func TestRegain(t *testing.T) {
 		{"grad", "p = 1e-300*x; for i in range(100) { p = p*y }; log(p)", "1e-20 1.5", "1e20 66.666666666666667"}, // a loop as one instruction
 		{"grad", "p = x; for i in range(20) { p = p*y }; p*1e-300*1e-200", "1e200 1e20", "1e-100 2e81"},
 		{"grad", "u = x; for i in range(100) { u = sqrt(u)^2*0.5 }; u", "0", "7.888609052210118e-31"}, // a limit
-		{"grad", "x^11/(1 + x^12)", "1e25", "-1e-50"},                                                 // neither does here, only what is on the way
+		{"hessian", "exp(-x)*y^exp(x)", "-1e6 0.045", "Inf 0 0 -493.82716049382717"},
+		{"grad", "x^11/(1 + x^12)", "1e25", "-1e-50"}, // neither does here, only what is on the way
 		{"grad", "1/x^5*x^5", "1e50", "0"},
 	} {
 		var at []string

@@ -78,7 +78,11 @@ func power(op string, x, y, z Number) (Number, bool) {
 			return x.pow(y.Float()), true
 		}
 	case "power_derivative":
-		if n, k := int(x.Float())&4095, int(x.Float())>>12; n < 64 && k <= 2 && (z.inRange() || z.E < 0) {
+		n, k := int(x.Float())&4095, int(x.Float())>>12
+		if n > 0 && n < 64 && k == 0 && !z.Special() && z.E < -1000 { // a factor that float64 would round
+			return y.powDerivative(n, 1, 0).Mul(z), true
+		}
+		if n < 64 && k <= 2 && (z.inRange() || z.E < 0) {
 			return y.powDerivative(n, k, z.Float()), true
 		}
 	case "gamma":
