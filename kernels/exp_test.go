@@ -364,6 +364,9 @@ func TestPowDerivative(t *testing.T) {
 			t.Errorf("derivative of 2^3 of order %d by the exponent = %v, want %v", m, got, want)
 		}
 	}
+	if got := PowDerivativeOf(2, 0.5, 1e160); got != 0 { // y² is infinite, and x^y 0
+		t.Errorf("second derivative of x^1e160 at 0.5 = %v, want 0", got)
+	}
 	if got := PowDerivativeOf(1, -1.0000000000000002, 1e16); !(got < 0) {
 		t.Errorf("derivative of x^1e16 at -1.0000000000000002 = %v, want a negative number", got)
 	}

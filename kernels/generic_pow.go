@@ -232,6 +232,9 @@ func scaledPower(a, x, y float64) float64 {
 		return a * p
 	}
 	half := PowOf(math.Abs(x), y/2)
+	if half == 0 && math.IsInf(a, 0) { // of y^n, which vanishes beside x^y
+		a = math.Copysign(1, a)
+	}
 	return math.Copysign(1, p) * (a * half * half)
 }
 
