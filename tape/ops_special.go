@@ -165,9 +165,19 @@ var stirlingTerms = [...]float64{1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. /
 // betaFar is from where the sums of Stirling's formulas are exact to rounding.
 const betaFar = 12
 
-// betalnOf takes differences of lgamma at large arguments from Stirling's formula, term
-// by term (DiDonato and Morris, ACM TOMS 708).
+// betalnOf is the logarithm of beta where that is near 1, which loses less than larger
+// logarithms that cancel.
 func betalnOf(a, b float64) float64 {
+	y := lgammaFall(a, b)
+	if math.Abs(y) < 3 && min(a, b) > 0 && a+b < 1e300 {
+		return kernels.LogOf(betaOf(a, b))
+	}
+	return y
+}
+
+// lgammaFall is lgamma(a) + lgamma(b) - lgamma(a+b): differences at large arguments are taken
+// from Stirling's formula, term by term (DiDonato and Morris, ACM TOMS 708).
+func lgammaFall(a, b float64) float64 {
 	if a > b {
 		a, b = b, a
 	}
@@ -208,7 +218,7 @@ func betaOf(a, b float64) float64 {
 		lost := lo - (a + b - hi) // of their sum, which gamma would multiply
 		return kernels.GammaOf(a) / kernels.GammaOf(a+b) * kernels.GammaOf(b) * (1 - float64(kernels.DigammaOf(a+b)*lost))
 	}
-	return gammaSign(a) * gammaSign(b) * gammaSign(a+b) * kernels.ExpOf(betalnOf(a, b))
+	return gammaSign(a) * gammaSign(b) * gammaSign(a+b) * kernels.ExpOf(lgammaFall(a, b))
 }
 
 // betaStirling is beta of a >= b > 0, a large. The powers of a/s and b/s, for s = a + b, are
