@@ -90,6 +90,10 @@ func GammaFar(x float64) (y float64, e int) {
 	case x > 0:
 		h, l, n := expPair(h, l)
 		return h + l, int(n)
+	case x < -1<<16:
+		y, n := ExpFar(-h, -l)
+		s, _ := sinPiPair(x)
+		return y * onePiHi / float64(s*-x), int(n)
 	}
 	h, l, n := expPair(-h, -l)
 	sh, sl := sinPiPair(x)

@@ -86,7 +86,7 @@ func power(op string, x, y, z Number) (Number, bool) {
 			return y.powDerivative(n, k, z.Float()), true
 		}
 	case "gamma":
-		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<44 {
+		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<44 && (v > 0 || v != math.Floor(v)) {
 			y, e := kernels.GammaFar(v)
 			return far(y, int64(e)), true
 		}
