@@ -24,6 +24,8 @@ type mover struct {
 	sides int
 	zeros bool // some numbers are 0
 
+	together bool // limits are taken of all slopes or of none
+
 	side     int
 	distance int   // as a power of 1/2
 	only     bool  // what is 0

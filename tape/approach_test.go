@@ -81,7 +81,14 @@ var approached = []struct {
 	{"grad", "cosh(abs(3*sqrt(x)))", "0", "4.5", ""},
 	{"grad", "relu(sqrt(x))", "0", "inf", "a vertical tangent"},
 	{"grad", "cosh(relu(sqrt(x)))", "0", "0.5", ""},
-	{"grad", "minimum(x, sqrt(x))", "0", "1", "a tie"},
+	{"grad", "minimum(x, sqrt(x))", "0", "1", ""}, // of positive x
+	{"grad", "max(x, 0) + min(x, 0)", "0", "1", ""},
+	{"grad", "relu(x) - relu(-x)", "0", "1", ""},
+	{"grad", "(max(x, 1)*min(x, 1))^2", "1", "2", ""},
+	{"grad", "max(x, y) - abs(x - y)/2", "1; 1", "[0.5, 0.5]", ""},
+	{"grad", "sum(clip(x, 0, 1) + relu(x - 1) + min(x, 0))", "[0, 1, 2]", "[1, 1, 1]", ""},
+	{"grad", "max(x, 0) + 2*min(x, 0)", "0", "0", "a kink"},                                                    // 1 and 2
+	{"grad", "max(min(x[0], x[1]), min(max(x[0], x[1]), x[2]))", "[1, 1, 1]", "[0.375, 0.375, 0.25]", "a tie"}, // the middle one
 	{"grad", "xlogy(sqrt(x), atan(x))", "0", "-inf", "a vertical tangent"},
 	{"hessian", "erf(cosh(sqrt(x)))", "0", "-0.17296145725858108", ""}, // (u/3 - u/2)/e by x = t², u = 1/sqrt(pi)
 	{"grad 3", "cosh(x^1.5)", "0", "3", ""},                            // 1 + x³/2 + …
