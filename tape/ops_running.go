@@ -9,7 +9,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opCumsum, opCumprod, opLogcumsumexp, opRecur, opRecurBack, opRunning *Op
+var opCumsum, opCumprod, opLogcumsumexp, opLogcumsumexpRest, opRecur, opRecurBack, opRunning *Op
 
 var runningRows = []Op{
 	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.runningBest(1) }, Note: "a tie is the first one's"},
@@ -38,15 +38,9 @@ var runningRows = []Op{
 		Call: func(c *call) value {
 			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogcumsumexp, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
 		},
-		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexp) },
-		// exp(y_k) = exp(x_k) + exp(y_{k-1}), so x̄_k = exp(x_k - y_k) s_k with
-		// s_k = ȳ_k + exp(y_k - y_{k+1}) s_{k+1}.
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
-			share := func(a Ref) Ref { return t.apply("exp", t.apply("gap", a, r)) }
-			w := t.Apply(opWhere, t.apply("equal", r, t.Const(math.Inf(-1))), t.Const(0), share(x))
-			return t.Apply(opZMul, w, t.recurs(opRecurBack, r, share(t.exclusive(r, r, math.Inf(-1))), ct))
-		}},
+		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexp) }, Adj: logcumsumexpAdj},
+	{As: &opLogcumsumexpRest, Name: "logcumsumexp_rest", Args: "x", Hidden: true, Doc: "logcumsumexp less the running largest, as far as that is a constant",
+		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexpRest) }, Adj: logcumsumexpAdj},
 	{Name: "diff", Args: "x, n=1, axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {
 		if r, ok := c.vals[1].(Ref); ok && c.t.size(r) != 1 {
 			c.lo.advise(c.where(1), "type", noDerivative, "how often is one number, this is a tensor")
@@ -125,8 +119,31 @@ func runningAlong(axis int, back bool) Attr {
 	return Attr{Axes: []int{axis}, Flag: back}
 }
 
+// logcumsumexpAdj is the cotangent of x: exp(y_k) = exp(x_k) + exp(y_{k-1}), so x̄_k = exp(x_k - y_k) s_k
+// with s_k = ȳ_k + exp(y_k - y_{k+1}) s_{k+1}. With y = m + rest the differences are those of running
+// maxima, which are exact, and of rests, which are small: y itself rounds as large numbers do.
+func logcumsumexpAdj(t *Tape, r Ref, _ int, ct Ref) Ref {
+	x := t.Args(r)[0]
+	m := t.apply("stop_gradient", t.running(x, 1))
+	rest := t.record(opLogcumsumexpRest, t.Shape(x), Attr{}, x)
+	gap := func(a, b Ref) Ref { return t.apply("gap", a, b) }
+	w := t.apply("exp", gap(gap(x, m), rest))
+	w = t.Apply(opWhere, t.apply("equal", m, t.Const(math.Inf(-1))), t.Const(0), w)
+	stays := t.apply("exp", gap(gap(t.exclusive(m, r, math.Inf(-1)), m), gap(rest, t.exclusive(rest, r, 0))))
+	return t.Apply(opZMul, w, t.recurs(opRecurBack, r, stays, ct))
+}
+
 // logcumsumexp keeps the largest so far apart from the others, as logsumexp does.
 func logcumsumexp(dst, x []float64) {
+	runExponentials(x, func(i int, m, rest float64) { dst[i] = m + rest })
+}
+
+func logcumsumexpRest(dst, x []float64) {
+	runExponentials(x, func(i int, _, rest float64) { dst[i] = rest })
+}
+
+// runExponentials gives the largest of x so far, and what logsumexp is more.
+func runExponentials(x []float64, give func(i int, m, rest float64)) {
 	m, others := 0.0, 0.0
 	for i, v := range x {
 		switch {
@@ -140,7 +157,7 @@ func logcumsumexp(dst, x []float64) {
 		default:
 			others += kernels.ExpOf(v - m)
 		}
-		dst[i] = m + kernels.Log1pOf(others)
+		give(i, m, kernels.Log1pOf(others))
 	}
 }
 

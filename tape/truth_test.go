@@ -175,8 +175,10 @@ var truths = []struct {
 	{"logcumsumexp([x, 1000])[0]", 0, 0, 0, 0}, // exp(x - 1000) underflows
 	{"logcumsumexp([0, x])[1]", -40, 0, 4.248354255291589e-18, 1},
 	{"sum(logcumsumexp([x, 1000])*[1, 2])", 0, 1, 1, 0},
-	{"logcumsumexp([x, 1])[1]", 0.3, 2, 0.22171287329310904, 2}, // sigmoid'(-0.7)
-	{"log_ndtr(x)", -1e5, 3, 1.9999999976000000e-15, 8},         // gap^2 and its slope cancel
+	{"logcumsumexp([x, 1e6])[1]", 999999.25, 1, 0.3208213008246071, 2},  // sigmoid(-0.75)
+	{"logcumsumexp([x, 1e6])[1]", 999999.25, 2, 0.21789499376181404, 2}, // sigmoid'(-0.75)
+	{"logcumsumexp([x, 1])[1]", 0.3, 2, 0.22171287329310904, 2},         // sigmoid'(-0.7)
+	{"log_ndtr(x)", -1e5, 3, 1.9999999976000000e-15, 8},                 // gap^2 and its slope cancel
 	{"log_ndtr(x)", -30, 3, 7.3099930157844385e-05, 8},
 	{"log_ndtr(x)", -0.6, 3, 0.15252075925210449, 16},
 	{"log_ndtr(x)", -1.5, 3, 0.083151924423927125633, 16}, // between the two ways to the slope of the gap
