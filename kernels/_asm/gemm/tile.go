@@ -372,7 +372,10 @@ func (t *tile) factors(mask kit.Mask) *factors {
 	return by
 }
 
-// store writes the product of the next of the vectors, 0 where either is 0.
+// store writes the product of the next of the vectors, 0 where either is 0. Where no factor is 0 or infinite one
+// instruction would do for these, and rows may be asked for at the beginning of a tile: neither gained anything
+// on a Zen 5, where a product of 256×128×128 with 8 and 32 rows of factors runs at .93 and .91 of the peak, without
+// at .95.
 func (by *factors) store(x v, to Mem, part bool) {
 	y, from := kit.New(), Mem{Base: by.row, Disp: size * lanes * by.at}
 	if part {
