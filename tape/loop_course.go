@@ -2,7 +2,7 @@ package tape
 
 import "slices"
 
-// A course is what the forks of a loop decide, step by step.
+// A course is what the forks of a loop decide, step by step, and what its values depend on.
 type course struct {
 	ro    *rolling
 	bit   []int // by argument of the loop: which bit stands for it, -1: none
@@ -35,7 +35,10 @@ type oddSite struct {
 	next int32
 }
 
-const mostVisits = 1 << 14
+const (
+	mostVisits = 1 << 14
+	mostStates = 1 << 8 // of what steps without forks depend on
+)
 
 // decide runs the steps to see what they decide. It is rollAgain when that changes what
 // should be recorded.
@@ -70,10 +73,46 @@ func (ro *rolling) decide() rollResult {
 	return rollDone
 }
 
+// link notes what the parts of a loop without forks depend on: as of steps recorded one by one, a derivative
+// by anything else is none, and kinks on the way to what depends on nothing do not count.
+func (ro *rolling) link() {
+	if c := ro.dependences(); c != nil && c.straight() {
+		ro.l.links, ro.l.bits = c.links, c.bit
+	}
+}
+
 // newCourse is a course at the first step: what each carried value depends on is what it was given.
 func (ro *rolling) newCourse() *course {
+	body, c := ro.sub, ro.dependences()
+	if c == nil {
+		return nil
+	}
+	c.raw, c.byPath, c.ids, c.then, c.seen = map[uint64]int32{}, map[[2]uint64]int32{}, map[string]int32{}, map[[2]int32]visit{}, make([]int, len(body.forks.list))
+	for _, r := range c.live {
+		op := body.ins[r].Op()
+		if len(op.Kinks) > 0 || op.Tie != nil || body.bodies[r] != nil {
+			c.sites = append(c.sites, r)
+		}
+	}
+	// what may depend on what, whatever is decided
+	state := c.start()
+	c.may = make([]uint64, len(body.ins))
+	for grown := true; grown; {
+		grown = false
+		c.follow(c.may, state, 0, false)
+		for i, y := range ro.l.next {
+			if s := state[i] | c.may[y]; s != state[i] {
+				state[i], grown = s, true
+			}
+		}
+	}
+	return c
+}
+
+// dependences is a course whose forks are not looked at: nil where there is too much to depend on.
+func (ro *rolling) dependences() *course {
 	l, t, body := ro.l, ro.outer.t, ro.sub
-	c := &course{ro: ro, raw: map[uint64]int32{}, byPath: map[[2]uint64]int32{}, ids: map[string]int32{}, then: map[[2]int32]visit{}, seen: make([]int, len(body.forks.list))}
+	c := &course{ro: ro}
 	n := 0
 	for _, r := range slices.Concat(ro.inits, ro.args, ro.vecs) {
 		if t.Active(r) {
@@ -93,24 +132,8 @@ func (ro *rolling) newCourse() *course {
 			continue
 		}
 		c.live = append(c.live, Ref(r))
-		op := body.ins[r].Op()
-		if len(op.Kinks) > 0 || op.Tie != nil || body.bodies[Ref(r)] != nil {
-			c.sites = append(c.sites, Ref(r))
-		}
 	}
-	c.dep, c.may = make([]uint64, len(body.ins)), make([]uint64, len(body.ins))
-	c.links = make([]uint64, len(want))
-	// what may depend on what, whatever is decided
-	state := c.start()
-	for grown := true; grown; {
-		grown = false
-		c.follow(c.may, state, 0, false)
-		for i, y := range l.next {
-			if s := state[i] | c.may[y]; s != state[i] {
-				state[i], grown = s, true
-			}
-		}
-	}
+	c.dep, c.links = make([]uint64, len(body.ins)), make([]uint64, len(want))
 	return c
 }
 
@@ -309,6 +332,38 @@ func (c *course) walk(sites, hits []Ref) bool {
 		return false
 	}
 	copy(c.links, c.states[state])
+	return true
+}
+
+// straight follows the steps of a loop without forks, until what the carried values depend on is as it
+// was before some step, and so comes again and again.
+func (c *course) straight() bool {
+	l := c.ro.l
+	k := len(l.next)
+	states := c.start() // one behind the other
+	last := 0
+	for i := range l.n {
+		c.follow(c.dep, states[last*k:][:k], 0, false)
+		for j, y := range l.outs {
+			c.links[k+j] |= c.dep[y]
+		}
+		for _, y := range l.next {
+			states = append(states, c.dep[y])
+		}
+		next := states[(last+1)*k:]
+		was := last
+		for was >= 0 && !slices.Equal(states[was*k:][:k], next) {
+			was--
+		}
+		if was >= 0 {
+			last = was + (l.n-1-i)%(last+1-was)
+			break
+		}
+		if last++; last == mostStates {
+			return false
+		}
+	}
+	copy(c.links, states[last*k:][:k])
 	return true
 }
 

@@ -352,7 +352,12 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 		last, columns = ro.inPieces(n)
 		return last, columns, rollDone
 	}
-	r := ro.counted(func() Ref { return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs)) })
+	r := ro.counted(func() Ref {
+		if ro.sub.forks == nil {
+			ro.link()
+		}
+		return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs))
+	})
 	return ro.ends(r), ro.columnsOf(r), rollDone
 }
 
@@ -369,6 +374,9 @@ func (ro *rolling) inPieces(n int) (last, columns []Ref) {
 		if k < whole.n%n {
 			l.n++
 		}
+		part := *ro
+		part.l, part.inits = &l, last
+		part.link()
 		r := ro.outer.t.loop(&l, slices.Concat(last, ro.args, ro.vecs))
 		last = ro.ends(r)
 		for i, c := range ro.columnsOf(r) {

@@ -206,9 +206,13 @@ var loops = []loopRow{
 	{text: "s = x\nfor i in range(100) { s = s + y*s }\ns"},
 	{text: "s = 0\nfor i in range(99) { s = s + 100*(v[i + 1] - v[i]^2)^2 + (1 - v[i])^2 }\ns"},
 	{text: "a = x\nb = y\nfor i in range(90) { c = a*b + sin(a); d = exp(-a*a) - b/3; a = a + 0.01*(c*d - tanh(b)); b = b + 0.01*(cos(c) + d*d - a*c) }\na + b*c"},
-	{text: "a = x\nb = y\nfor i in range(77) { t = a; a = b; b = t*0.99 }\na*b + t"}, // a swap
-	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"},       // two names of one value
-	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},                   // active from the second step on
+	{text: "a = x\nb = y\nfor i in range(77) { t = a; a = b; b = t*0.99 }\na*b + t"},                          // a swap
+	{text: "a = x\nb = y\nfor i in range(90) { t = a; a = b; b = t*0.99 }\na"},                                // which ends with what was there
+	{text: "a = x\nb = y\nc = y\nfor i in range(91) { t = a; a = b; b = c*x; c = t*0.99 }\nsum(u*c) + a"},     // three, in a circle
+	{text: "s = x\nq = stop_gradient(y)\nfor i in range(90) { s = s*0.9 + x; q = q*1.01 }\ns + abs(q - q)*s"}, // a kink that nothing leads to
+	{text: "c, ys = scan((c, u) -> ((c[1]*u, c[0]), c[0]), (x, y), v)\nys[0] + c[1]"},
+	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"}, // two names of one value
+	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},             // active from the second step on
 	{text: "s = 0\nt = x\nfor i in range(100) { s += v[i]*t; t -= 0.01*w[i] }\ns"},
 	{text: "s = 0\nfor i in range(99, 9, -1) { s = s*x + v[i]*w[i - 9] }\ns"},                          // down
 	{text: "s = 0\nfor i in range(0, 100) { s = s + where(w[i] > 0, v[i]*x, sqrt(v[i])*y) }\ns"},       // a choice
