@@ -36,7 +36,7 @@ func (v *sweep) loop(r Ref) {
 		b.bars[i], b.starts[i] = None, None
 		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(x piece) bool { return l.linked(x.off, i) })
 		b.needed = append(b.needed, needed)
-		others := args[:k+m] // what is added to the cotangent of a, too; that of elements is added up by itself
+		others := args[k : k+m] // what is added to the cotangent of a, too; that of elements is added up by itself
 		if i >= k+m {
 			others = args[k+m : k+m+p]
 		}
@@ -56,8 +56,9 @@ func (v *sweep) loop(r Ref) {
 		}
 	}
 	b.record()
-	for i, a := range args {
-		g := b.bars[i]
+	for j := range args { // what is carried into the first step is before all else that it reads
+		i := (k + j) % len(args)
+		a, g := args[i], b.bars[i]
 		switch {
 		case g == None:
 		case i >= k+m && i < k+m+p:

@@ -211,8 +211,9 @@ var loops = []loopRow{
 	{text: "a = x\nb = y\nc = y\nfor i in range(91) { t = a; a = b; b = c*x; c = t*0.99 }\nsum(u*c) + a"},     // three, in a circle
 	{text: "s = x\nq = stop_gradient(y)\nfor i in range(90) { s = s*0.9 + x; q = q*1.01 }\ns + abs(q - q)*s"}, // a kink that nothing leads to
 	{text: "c, ys = scan((c, u) -> ((c[1]*u, c[0]), c[0]), (x, y), v)\nys[0] + c[1]"},
-	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"}, // two names of one value
-	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},             // active from the second step on
+	{text: "a = sin(y)\nb = a\nq = a*0.7\nfor i in range(90) { t = b; b = q*a + 0.1*t; q = sin(t)*0.9 + 0.3*v[i] }\nb*a + a*x"}, // what is carried in, read by each step, and later
+	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"},                                                  // two names of one value
+	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},                                                              // active from the second step on
 	{text: "s = 0\nt = x\nfor i in range(100) { s += v[i]*t; t -= 0.01*w[i] }\ns"},
 	{text: "s = 0\nfor i in range(99, 9, -1) { s = s*x + v[i]*w[i - 9] }\ns"},                          // down
 	{text: "s = 0\nfor i in range(0, 100) { s = s + where(w[i] > 0, v[i]*x, sqrt(v[i])*y) }\ns"},       // a choice
