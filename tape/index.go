@@ -42,7 +42,10 @@ func (lo *lowering) index(e *expr.Index) value {
 	}
 	items, given := lo.items(e)
 	if a, ok := v.(*outerArray); ok {
-		if v, items, given = lo.loaded(a, items, given); len(items) == 0 {
+		if v, items = lo.sliced(a, items); v == a {
+			v, items, given = lo.loaded(a, items, given)
+		}
+		if len(items) == 0 {
 			return v
 		}
 	}

@@ -155,8 +155,12 @@ func (t *Tape) canCarry(r Ref) bool {
 }
 
 // load records an element or a row of an array in a body.
-func (t *Tape) load(array, at Ref) Ref {
-	r := t.add(opLoad, t.shapeID(t.Shape(array)[1:]), t.ins[array].dtype, 0, at, array)
+func (t *Tape) load(array, at Ref) Ref { return t.loadAs(array, at, t.Shape(array)[1:]) }
+
+// loadAs records what begins at an element or a row of an array in a body, in shape s: that element or row,
+// or several, of which it is known where they begin.
+func (t *Tape) loadAs(array, at Ref, s tensor.Shape) Ref {
+	r := t.add(opLoad, t.shapeID(s), t.ins[array].dtype, 0, at, array)
 	t.ins[r].flags &^= flagActive
 	t.ins[r].flags |= t.ins[array].flags & flagActive
 	return r

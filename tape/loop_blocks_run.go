@@ -236,7 +236,7 @@ func (x *plannedRun) leaveBlock(out []float64, sums [][]float64) {
 		row := x.rowOf(i)
 		for k, a := range l.adds {
 			v := values[k].in(row)
-			kernels.Accumulate(rowOf(sums[a.sum], len(v), places[k].in(row)[0]), v)
+			kernels.Accumulate(fromRow(sums[a.sum], l.sums[a.sum].shape, places[k].in(row)[0])[:len(v)], v)
 		}
 	}
 }

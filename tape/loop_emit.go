@@ -57,9 +57,9 @@ func (m *loopMaker) roots(extra []Ref) []int32 {
 	}
 	c.adds = make([][]loopPut, len(l.sums))
 	for _, a := range l.adds {
-		row, wide := l.body.size(a.value), m.wide(a.value)
+		s, wide := l.sums[a.sum].shape, m.wide(a.value)
 		for e, k := range m.of(a.value) {
-			p := m.put(a.sum, l.sums[a.sum].shape[0], a.at, row, e*wide, wide)
+			p := m.put(a.sum, s[0], a.at, s[1:].Size(), e*wide, wide)
 			p.value = k
 			if roots = append(roots, p.value); !p.affine && !p.fixed {
 				roots = append(roots, p.at)
@@ -197,8 +197,16 @@ func (m *loopMaker) placeAdds(ps []loopPut) (apart bool) {
 		}
 	}
 	if fixed == len(ps) {
+		for k := range ps {
+			p := &ps[k]
+			p.off, p.from = p.off+p.from/p.row, p.from%p.row
+		}
 		slices.SortStableFunc(ps, func(a, b loopPut) int { return cmp.Or(a.off-b.off, a.from-b.from) })
-		return true
+		for k := 1; k < len(ps); k++ { // the same elements, or others
+			a, b := &ps[k-1], &ps[k]
+			apart = apart && (a.off == b.off && a.from == b.from && a.wide == b.wide || a.off*a.row+a.from+a.wide <= b.off*b.row+b.from)
+		}
+		return apart
 	}
 	if !apart || fixed > 0 {
 		return false

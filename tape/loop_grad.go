@@ -105,11 +105,19 @@ type loopBack struct {
 	sumSeeds  int        // how many are of sums
 	sites     []kinkSite // kinks of the body
 
+	slices []sliceSum // cotangents of arrays of which steps take slices
+
 	ends, rows, totals []backPart // cotangents that are carried values, outs and sums of b
 }
 
 // A backPart is the cotangent of an argument: which part of the backward loop's value.
 type backPart struct{ arg, part int }
+
+// A sliceSum is the cotangent of an array that is carried through the steps, which add to it.
+type sliceSum struct {
+	slot, next Ref
+	arg        int
+}
 
 // record records the backward loop.
 func (x *loopBack) record() {
@@ -158,7 +166,7 @@ func (x *loopBack) seed() {
 		x.seedSlots, x.seeds = append(x.seedSlots, array), append(x.seeds, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
-				x.seedOf(a.value, body.load(array, a.at))
+				x.seedOf(a.value, body.loadAs(array, a.at, body.Shape(a.value)))
 			}
 		}
 	}
@@ -253,6 +261,10 @@ func (x *loopBack) putOut() {
 		}
 	}
 	for i, array := range l.arrays {
+		if x.carriesSlices(array, ofLoads) {
+			x.carrySlices(k+m+i, array, ofLoads)
+			continue
+		}
 		found := false
 		for j := len(x.loads) - 1; j >= 0; j-- { // as a sweep comes to them
 			g, load := ofLoads[j], body.ins[x.loads[j]]
@@ -268,6 +280,38 @@ func (x *loopBack) putOut() {
 			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
 		}
 	}
+}
+
+// carriesSlices reports whether the cotangent of an array is carried, as that of a constant is: where all that
+// steps take of it are slices that are most of it. Small steps, which move numbers, are tile programs then,
+// and take half to three quarters of the time.
+func (x *loopBack) carriesSlices(array Ref, ofLoads []Ref) bool {
+	body, size := x.l.body, 0
+	for j, r := range x.loads {
+		if load := &body.ins[r]; load.args[1] == array && ofLoads[j] != None {
+			if !body.known(load.args[0]) || len(body.Shape(r)) < len(body.Shape(array)) {
+				return false
+			}
+			size += body.size(r)
+		}
+	}
+	return size > body.size(array)/2
+}
+
+// carrySlices adds the cotangents of slices of an array to one that is carried, one after the other, as a
+// sweep comes to them: in the order and in the float64 of what adds them where they belong.
+func (x *loopBack) carrySlices(arg int, array Ref, ofLoads []Ref) {
+	body := x.l.body
+	s := sliceSum{slot: x.slot(tensor.Float64, body.Shape(array)), arg: arg}
+	s.next = s.slot
+	for j := len(x.loads) - 1; j >= 0; j-- {
+		if load := body.ins[x.loads[j]]; load.args[1] == array && ofLoads[j] != None {
+			at, _ := body.constant(load.args[0])
+			p := piece{ofLoads[j], int(at) * body.Shape(array)[1:].Size()}
+			s.next = body.Apply(opAdd, s.next, body.assembleAs(array, []piece{p}, tensor.Float64))
+		}
+	}
+	x.slices = append(x.slices, s)
 }
 
 // carry makes the backward loop carry a value: from init on, and what it is in the end is
@@ -315,6 +359,13 @@ func (x *loopBack) carryBack() {
 		}
 		x.carry(x.sums[i], g, init, arg)
 	}
+	for _, s := range x.slices {
+		init := x.starts[s.arg]
+		if init == None {
+			init = t.broadcastTo(t.constOf(0, tensor.Float64), body.Shape(s.slot))
+		}
+		x.carry(s.slot, s.next, init, s.arg)
+	}
 }
 
 // wanted are the carried values whose cotangents something needs: an argument, another one, in
@@ -330,6 +381,9 @@ func (x *loopBack) wanted() []bool {
 		if g := x.grads[k+i]; g != sum {
 			roots = append(roots, g)
 		}
+	}
+	for _, s := range x.slices {
+		roots = append(roots, s.next)
 	}
 	for _, s := range x.sites { // whether something was taken there
 		if roots = append(roots, s.r); s.ct != None {

@@ -435,12 +435,12 @@ func (m *loopMaker) recordOne(r Ref) {
 // load makes the node of a load, or of each number of its row.
 func (m *loopMaker) load(r Ref) {
 	args := m.l.body.Args(r)
-	array, size, wide := slices.Index(m.l.arrays, args[1]), m.l.body.size(r), m.wide(r)
+	array, s, size, wide := slices.Index(m.l.arrays, args[1]), m.l.body.Shape(args[1]), m.l.body.size(r), m.wide(r)
 	var ks []int32
 	for e := 0; e < size; e += wide {
-		p := m.put(array, m.l.body.Shape(args[1])[0], args[0], size, e, wide)
+		p := m.put(array, s[0], args[0], s[1:].Size(), e, wide)
 		if p.fixed {
-			ks = append(ks, m.node(loopNode{kind: nodeFixed, i: int32(array), e: int32(p.off*size + e), size: wide}, 0))
+			ks = append(ks, m.node(loopNode{kind: nodeFixed, i: int32(array), e: int32(p.off*p.row + p.from), size: wide}, 0))
 			continue
 		}
 		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(array), e: int32(e), arg: [3]int32{p.at}, n: 1, size: wide, put: p}, 0))
@@ -489,7 +489,8 @@ func (l *loop) wholeIndex() bool {
 	return whole(l.from) && whole(l.by) && l.by != 0
 }
 
-// put describes wide numbers, from one on, of the element at of array or sum i, which has n.
+// put describes wide numbers, from one on, of the element at of array or sum i, which has n, or of those
+// that come after it.
 func (m *loopMaker) put(i, n int, at Ref, row, from, wide int) loopPut {
 	p := loopPut{array: i, row: row, from: from, wide: wide, at: m.id[at]}
 	if v, known := m.l.body.constant(at); known && v == math.Trunc(v) && v >= -float64(n) && v < float64(n) && n*row <= math.MaxInt32 {

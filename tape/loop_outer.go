@@ -145,6 +145,13 @@ func (a *outerArray) load(i Ref) Ref {
 	if ro.sub.ins[i].shape != 0 || ro.sub.DTypeOf(i) == tensor.Bool {
 		panic(&notRolled{"an index tensor"})
 	}
+	return ro.sub.load(a.placeholder(), ro.masked(i, t.Shape(a.r)[0]))
+}
+
+// placeholder is that of an array that loads read.
+func (a *outerArray) placeholder() Ref {
+	ro := a.lo
+	t := ro.outer.t
 	k := slices.Index(ro.vecs, a.r)
 	if k < 0 {
 		if s := t.Shape(a.r); t.ins[a.r].batch != 0 || len(s) == 0 || s[1:].Size() == 0 {
@@ -153,7 +160,27 @@ func (a *outerArray) load(i Ref) Ref {
 		k = len(ro.vecs)
 		ro.vecs, ro.l.arrays = append(ro.vecs, a.r), append(ro.l.arrays, ro.slot(a.r))
 	}
-	return ro.sub.load(ro.l.arrays[k], ro.masked(i, t.Shape(a.r)[0]))
+	return ro.l.arrays[k]
+}
+
+// sliced is some elements or rows of an outer tensor, if items begin with a slice of these and it may have a
+// derivative: its cotangents are added up where they belong, as those of the same slice in unrolled steps,
+// not in zeros of the whole shape. The slice that is left of items takes all of it.
+func (lo *lowering) sliced(a *outerArray, items []expr.Item) (v value, left []expr.Item) {
+	t := a.lo.outer.t
+	s := t.Shape(a.r)
+	if len(items) == 0 || items[0].Kind != expr.ItemSlice || len(s) == 0 || s.Size() == 0 || !t.Active(a.r) {
+		return a, items
+	}
+	from, to, step := lo.sliceOf(items[0], s[0])
+	if step != 1 || to <= from || to-from == s[0] {
+		return a, items
+	}
+	left = slices.Clone(items)
+	left[0].Lo, left[0].Hi, left[0].Step = nil, nil, nil
+	s = slices.Clone(s)
+	s[0] = to - from
+	return lo.t.loadAs(a.placeholder(), lo.t.constOf(float64(from), tensor.Int64), s), left
 }
 
 // loaded is what numbers of an index load that change from step to step, or the first of all,

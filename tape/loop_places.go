@@ -127,7 +127,9 @@ func (x *loopRun) load(dst []float64, p *loopPut, from, i, n int) {
 
 // add adds what a batch of steps puts into sum.
 func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
-	place := func(p *loopPut, at float64) []float64 { return rowOf(sum, p.row, at)[p.from:][:p.wide] }
+	place := func(p *loopPut, at float64) []float64 {
+		return sum[p.row*elementOf(len(sum)/p.row, at, -1)+p.from:][:p.wide]
+	}
 	plus := func(dst, v []float64) {
 		for i, v := range v {
 			dst[i] += v

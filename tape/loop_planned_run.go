@@ -1,6 +1,10 @@
 package tape
 
-import "slices"
+import (
+	"slices"
+
+	"nabla/tape/tensor"
+)
 
 // A plannedRun is one run of a loop whose steps are planned. Where everything is found does not
 // depend on the numbers: a small one is kept for the next run.
@@ -138,8 +142,13 @@ func rowOf(array []float64, row int, at float64) []float64 {
 	return array[k*row : (k+1)*row]
 }
 
-// runLoad is a load whose place is computed.
-func runLoad(c *run) { copy(c.out, rowOf(c.args[1], len(c.out), c.args[0][0])) }
+// runLoad is a load whose place is computed, or known.
+func runLoad(c *run) { copy(c.out, fromRow(c.args[1], c.shapes[1], c.args[0][0])) }
+
+// fromRow is an array of shape s from an element or a row on.
+func fromRow(array []float64, s tensor.Shape, at float64) []float64 {
+	return array[len(array)/s[0]*elementOf(s[0], at, -1):]
+}
 
 // rowAt is row i of so many numbers each.
 func rowAt(x []float64, size, i int) []float64 { return x[i*size : (i+1)*size : (i+1)*size] }

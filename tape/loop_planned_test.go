@@ -27,6 +27,8 @@ var largeLoops = []string{
 	"p = v\nfor i in range(70) { p = p*p*w*20 }\nsum(p)",                    // leaves the range
 	"p = v\nfor i in range(70) { w = w }\nsum(p*w)*x",
 	"p = v\nq = w\nfor i in range(70) { p = q*x; q = q*0.99 }\nsum(p*q)",
+	"p = v\nfor i in range(70) { p = p + concat([[0], 0.1*(w[1:-1]*(p[2:] - 2*p[1:-1] + p[:-2]) + w[2:]*p[1:-1]*x), [0]]) }\nsum(p^2) + w[3]", // slices that are most of it
+	"p = v\nfor i in range(70) { p = 0.9*p + 0.1*sum(w[:9]*w[4:13])*x }\nsum(p*w)",                                                            // or little
 	"s = 0\nfor i in range(70) { s = s + sum(reshape(v, (10, 10)) @ reshape(w, (10, 10))*(x + i)) }\ns",
 	"l = 0\na = reshape(w, (10, 10))\nb = v[:10]\nfor i in range(70) { l = mean((tanh(a @ b) - x)^2); g = grad(l, [a, b]); a = a - 0.1*g[0]; b = b - 0.1*g[1] }\nl",
 	layer + "h = v\nfor i in range(70) { h = tanh(h @ a + x*w) }\nsum(h*w)",
