@@ -25,7 +25,7 @@ func avx512Gemm() []override {
 		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, keep: keeper(keepAVX512), pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeEights},
@@ -243,6 +243,12 @@ func keeper[T float32 | float64](tile func(x *call[T])) func(dst, c []T, ldc int
 		x.aTile, x.cTile = m*x.aRow, m*x.ldc
 		tile(&x)
 	}
+}
+
+// columnRow is that of the multiplier.
+func columnRow(c []float64, ldc int, a []float64, lda int, b []float64, panel int, by []float64, ldby, m, n int) {
+	_, _, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*lda], b[(n-1)/24*panel+(n-1)%24], by[(m-1)*ldby+n-1]
+	columnRowAVX512(&c[0], ldc, &a[0], lda, &b[0], panel, &by[0], ldby, m, n)
 }
 
 // several multiplies that many products whose B is one vector of columns, read in place; it reports

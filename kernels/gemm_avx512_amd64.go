@@ -104,6 +104,14 @@ func linesAVX512(c *float64, a *float64, b *float64, ldb int, n int, k int, add 
 //	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }
 func peakAVX512(n int)
 
+// columnRowAVX512 is
+//
+//	// m > 0, n > 0
+//	for i := range m { for j := range n { c[ldc*i+j] = ZMulOf(a[lda*i]*b[panel*(j/24)+j%24], by[ldby*i+j]) } }
+//
+//go:noescape
+func columnRowAVX512(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby int, m int, n int)
+
 // transposeAVX512 is
 //
 //	// m and n are multiples of 8

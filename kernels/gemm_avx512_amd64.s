@@ -8287,6 +8287,125 @@ loop:
 	VZEROUPPER
 	RET
 
+// func columnRowAVX512(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby int, m int, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·columnRowAVX512(SB), NOSPLIT, $0-80
+	MOVQ   c+0(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   by+48(FP), BX
+	MOVQ   n+72(FP), SI
+	MOVQ   ldc+8(FP), DI
+	MOVQ   lda+24(FP), R8
+	MOVQ   panel+40(FP), R9
+	MOVQ   ldby+56(FP), R10
+	MOVQ   m+64(FP), R11
+	SHLQ   $0x03, DI
+	SHLQ   $0x03, R8
+	SHLQ   $0x03, R9
+	SHLQ   $0x03, R10
+	VPXORQ Z0, Z0, Z0
+
+panel:
+	CMPQ    SI, $0x18
+	JLT     part
+	MOVQ    AX, R12
+	MOVQ    CX, R13
+	MOVQ    BX, R14
+	MOVQ    R11, R15
+	VMOVUPD (DX), Z1
+	VMOVUPD 64(DX), Z2
+	VMOVUPD 128(DX), Z3
+
+row:
+	VBROADCASTSD (R13), Z4
+	VMULPD       Z1, Z4, Z5
+	VMOVUPD      (R14), Z6
+	VCMPPD       $0x04, Z0, Z5, K1
+	VCMPPD       $0x04, Z0, Z6, K1, K1
+	VMULPD.Z     Z6, Z5, K1, Z5
+	VMOVUPD      Z5, (R12)
+	VMULPD       Z2, Z4, Z5
+	VMOVUPD      64(R14), Z6
+	VCMPPD       $0x04, Z0, Z5, K1
+	VCMPPD       $0x04, Z0, Z6, K1, K1
+	VMULPD.Z     Z6, Z5, K1, Z5
+	VMOVUPD      Z5, 64(R12)
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      128(R14), Z5
+	VCMPPD       $0x04, Z0, Z4, K1
+	VCMPPD       $0x04, Z0, Z5, K1, K1
+	VMULPD.Z     Z5, Z4, K1, Z4
+	VMOVUPD      Z4, 128(R12)
+	ADDQ         DI, R12
+	ADDQ         R8, R13
+	ADDQ         R10, R14
+	DECQ         R15
+	JNZ          row
+	ADDQ         $0xc0, AX
+	ADDQ         $0xc0, BX
+	ADDQ         R9, DX
+	SUBQ         $0x18, SI
+	JNZ          panel
+	JMP          end
+
+part:
+	XORQ      R12, R12
+	MOVQ      SI, R9
+	SUBQ      $0x00, R9
+	CMOVQLT   R12, R9
+	MOVQ      $-1, R12
+	BZHIQ     R9, R12, R12
+	KMOVW     R12, K1
+	XORQ      R12, R12
+	MOVQ      SI, R9
+	SUBQ      $0x08, R9
+	CMOVQLT   R12, R9
+	MOVQ      $-1, R12
+	BZHIQ     R9, R12, R12
+	KMOVW     R12, K2
+	XORQ      R9, R9
+	SUBQ      $0x10, SI
+	CMOVQLT   R9, SI
+	MOVQ      $-1, R9
+	BZHIQ     SI, R9, R9
+	KMOVW     R9, K3
+	MOVQ      CX, CX
+	MOVQ      R11, SI
+	VMOVUPD.Z (DX), K1, Z1
+	VMOVUPD.Z 64(DX), K2, Z2
+	VMOVUPD.Z 128(DX), K3, Z3
+
+partRow:
+	VBROADCASTSD (CX), Z4
+	VMULPD       Z1, Z4, Z5
+	VMOVUPD.Z    (BX), K1, Z6
+	VCMPPD       $0x04, Z0, Z5, K4
+	VCMPPD       $0x04, Z0, Z6, K4, K4
+	VMULPD.Z     Z6, Z5, K4, Z5
+	VMOVUPD      Z5, K1, (AX)
+	VMULPD       Z2, Z4, Z5
+	VMOVUPD.Z    64(BX), K2, Z6
+	VCMPPD       $0x04, Z0, Z5, K4
+	VCMPPD       $0x04, Z0, Z6, K4, K4
+	VMULPD.Z     Z6, Z5, K4, Z5
+	VMOVUPD      Z5, K2, 64(AX)
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD.Z    128(BX), K3, Z5
+	VCMPPD       $0x04, Z0, Z4, K4
+	VCMPPD       $0x04, Z0, Z5, K4, K4
+	VMULPD.Z     Z5, Z4, K4, Z4
+	VMOVUPD      Z4, K3, 128(AX)
+	ADDQ         DI, AX
+	ADDQ         R8, CX
+	ADDQ         R10, BX
+	DECQ         SI
+	JNZ          partRow
+
+end:
+	VZEROUPPER
+	RET
+
 // func transposeAVX512(dst *float64, ldd int, x *float64, ldx int, m int, n int)
 // Requires: AVX, AVX512F
 TEXT ·transposeAVX512(SB), NOSPLIT, $0-48

@@ -59,6 +59,10 @@ type multiplier[T float32 | float64] struct {
 	// keep is panel of tall rows of A and more than two thirds of the width, which packs B to dst as it
 	// reads it; nil: there is none.
 	keep func(dst, c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool)
+
+	// columnRow is the product of a column with a row of panels so many numbers apart, times rows of factors, 0 where
+	// either is 0; nil: it is multiplied as others are.
+	columnRow func(c []T, ldc int, a []T, lda int, b []T, panel int, by []T, ldby, m, n int)
 }
 
 // tiles says how far each so many rows begin after those before, in A, B and C; where it is zero

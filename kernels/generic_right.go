@@ -149,7 +149,8 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 
 // Rows are count products of a column of A, m×1, with a row of the packed operand, and with by
 // as in MultiplyGroups: of the column at a with row q, of that a distance of step further with
-// the next, and so on. Where by is given it has the m rows of each, or the same for all.
+// the next, and so on. Where by is given it has the m rows of each, or the same for all; AVX-512 then writes them
+// without the sums of a panel, in half of the time.
 func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []T) {
 	if m <= 0 || r.n <= 0 || count <= 0 {
 		return
@@ -162,6 +163,16 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 	for p := 0; p < count; {
 		pc := (q + p) / g.depth * g.depth
 		kc := min(g.depth, r.k-pc)
+		b := r.panels[pc*wide+(q+p-pc)*w:]
+		if g.columnRow != nil && by != nil {
+			factors := by
+			if !same {
+				factors = by[p*m*r.n:]
+			}
+			g.columnRow(c[p*m*ldc:], ldc, a[p*step:], lda, b, kc*w, factors, r.n, m, r.n)
+			p++
+			continue
+		}
 		points, height, apart := 1, m, tiles{}
 		switch most := min(count-p, pc+kc-q-p); {
 		case g.groups:
@@ -169,7 +180,6 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 		case g.tall > 0 && m%g.tall == 0 && (same || m == g.tall): // a tile of each
 			points, height, apart = most, g.tall, tiles{g.tall, step, w, m * ldc}
 		}
-		b := r.panels[pc*wide+(q+p-pc)*w:]
 		for top := 0; top < m; top += height {
 			for j := 0; j < r.n; j += w {
 				var times rowsOf[T]

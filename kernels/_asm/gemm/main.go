@@ -68,6 +68,9 @@ func main() {
 		column()
 		lines()
 		peak()
+		if kit.Wide {
+			columnRow()
+		}
 	}
 	switch { // float32 falls through to AVX2
 	case !kit.Wide:
