@@ -7,8 +7,11 @@ import (
 	"nabla/expr"
 )
 
-// mostSteps is when a while loop is taken for endless: after some ten seconds or more. Tests set it low.
+// mostSteps is when a while loop is taken for endless, after a second or more, and mostSlow when one is that is not
+// machine code, after a few. Tests set it low.
 var mostSteps = 1_000_000_000
+
+func mostSlow() int { return mostSteps / 10 }
 
 // count runs a while loop, all of whose operations are one knot, to find its number of
 // steps.
@@ -44,9 +47,11 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 		if len(arrays) == 0 && x.index < 0 { // nothing but what is carried tells steps apart
 			round.step(carried)
 		}
-		s = c.after(code.batch).stages[0]
+		if s = c.after(code.batch).stages[0]; s.machine == nil && n >= mostSlow() {
+			panic(endless(mostSlow()))
+		}
 	}
-	panic(endless())
+	panic(endless(mostSteps))
 }
 
 // carried are the numbers that are carried to the next step, where they lie.
@@ -105,7 +110,7 @@ func (x *loopRun) asked(code []loopOp, from, i int, cond []float64) {
 	x.run(code, from, i, i+1)
 }
 
-func endless() *Misuse {
-	return &Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
+func endless(steps int) *Misuse {
+	return &Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", steps),
 		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos}
 }

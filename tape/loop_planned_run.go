@@ -323,7 +323,7 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 	defer x.end()
 	alike := l.index == None && len(s.columns) == 0 && len(x.loads) == 0
 	var round circle
-	for n := 0; n < mostSteps; n++ {
+	for n := 0; n < mostSlow(); n++ {
 		x.enter(n)
 		x.cond.run()
 		again := x.cond.data(s.cond.same[s.cond.outs[0]])[0] != 0
@@ -341,5 +341,5 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 			round.step(x.carry)
 		}
 	}
-	panic(endless())
+	panic(endless(mostSlow()))
 }
