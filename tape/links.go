@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 
 	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
@@ -22,17 +23,23 @@ type link struct {
 
 func (k *link) attr() *Attr { return k.t.Attr(k.r) }
 
+// aligned is in with an axis of size 1 for each that the result has more: behind the batch axes,
+// in front of the argument's own.
+func (k *link) aligned() tensor.Shape {
+	s, own := slices.Clone(k.out), k.t.Shape(k.t.Args(k.r)[k.i])
+	for i := range k.t.Shape(k.r) {
+		s[len(s)-1-i] = 1
+	}
+	copy(s[len(s)-len(own):], own)
+	return s
+}
+
 // linkSame is for operations that change neither the number nor the order of elements.
 func linkSame(_ *link, p *sparsity.Pattern) *sparsity.Pattern { return p }
 
 // linkRepeat is broadcasting.
 func linkRepeat(k *link, p *sparsity.Pattern) *sparsity.Pattern {
-	from := make(tensor.Shape, len(k.out))
-	for i := range from {
-		from[i] = 1
-	}
-	copy(from[len(k.out)-len(k.in):], k.in)
-	return p.Repeated(from, k.out)
+	return p.Repeated(k.aligned(), k.out)
 }
 
 // linkSum is a sum over the axes of the attribute.
@@ -160,17 +167,12 @@ func linkMatmul(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	if p = p.Summed(k.in, k.attr().contracted(k.i)); p == nil {
 		return nil
 	}
-	n := len(k.out)
-	from := make(tensor.Shape, n)
-	for i := range from {
-		from[i] = 1
-	}
-	copy(from[n-len(k.in):], k.in[:len(k.in)-2])
+	n, from := len(k.out), k.aligned()
 	// what is left of the matrix is a column of the result, or a row
 	if k.i == 0 {
-		from[n-2] = k.out[n-2]
+		from[n-2], from[n-1] = k.out[n-2], 1
 	} else {
-		from[n-1] = k.out[n-1]
+		from[n-2], from[n-1] = 1, k.out[n-1]
 	}
 	return p.Repeated(from, k.out)
 }

@@ -46,6 +46,9 @@ var sparsePrograms = []struct {
 	{"jacobian", "w @ reshape(x, [4, 20])", 3, xs("x=randn(80)", "const w=randn(3, 4)")},
 	{"jacobian", "reshape(x, [5, 4, 4]) @ w", 0, xs("x=randn(80)", "const w=randn(5, 4, 3)")},
 	{"jacobian", "f(v) = cumsum(v^2, 0)\nvmap(f)(reshape(x, [20, 4]))", 4, xs("x=randn(80)")},
+	{"jacobian", "vmap(v -> broadcast_to(v^2, 80))(x)", 1, xs("x=randn(80)")},                                 // a number of each point, repeated
+	{"jacobian", "vmap(v -> v @ c)(reshape(x, [10, 4, 2]))", 4, xs("x=randn(80)", "const c=randn(10, 2, 3)")}, // a matrix of each point by several
+	{"jacobian", "vmap(v -> c @ v)(reshape(x, [10, 4, 2]))", 4, xs("x=randn(80)", "const c=randn(10, 3, 4)")},
 	{"jacobian", "x*sum(x)", 0, xs("x=randn(80)")},
 	{"jacobian", "where(x > 0, x, 2*x)*c", 0, xs("x=randn(80)", "c=1.5")},
 	{"jacobian", "max(x, 0) + min(x, flip(x))", 2, xs("x=randn(80)")},
