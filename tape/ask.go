@@ -104,7 +104,7 @@ func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
 		if src.why != "" {
 			return &none{why: src.why}
 		}
-		if m, ok := s.t.sparseJacobian(y, src.refs, mode, k == of); ok {
+		if m, ok := s.compressed(y, src.refs, mode, k == of); ok {
 			if m == nil {
 				return &none{why: s.lo.whyNone([]Ref{y}, src), of: src}
 			}
@@ -119,6 +119,14 @@ func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
 		}
 		return v
 	})
+}
+
+// compressed is sparseJacobian, unless matrices are to be whole.
+func (s *session) compressed(y Ref, srcs []Ref, mode string, symmetric bool) (m *sparse, ok bool) {
+	if s.whole {
+		return nil, false
+	}
+	return s.t.sparseJacobian(y, srcs, mode, symmetric)
 }
 
 // fewRows reports whether y has so few numbers, and so many sources, each with few, that matrices

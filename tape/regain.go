@@ -166,6 +166,9 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 	size := 0
 	leaves := func(v value, rs *[]Ref) {
 		eachLeaf(v, func(v value) {
+			if m, ok := v.(*sparse); ok && m.got == nil && m.c == nil {
+				v = m.sums
+			}
 			if r, ok := v.(Ref); ok && t.known(r) && len(s.taylors) == 0 { // numbers of series have exponents without bounds
 				*rs = append(*rs, r)
 				size += t.size(r)

@@ -33,6 +33,7 @@ type session struct {
 	noSeries        string      // why one does not
 	unrolled        bool        // no loop is one instruction
 	apart           bool        // lines of sparse matrices are computed one by one
+	whole           bool        // sparse matrices are computed with their zeros, so that limits are looked for
 	odd             bool        // not all of the answer is finite
 	wanted          []Ref
 	counts          []Ref // of kinks
@@ -61,8 +62,19 @@ type asked struct {
 	expr    expr.Expr
 }
 
-// answered works the answer out: again without series, or with loops unrolled, or lines apart,
-// where the first try asks for that.
+// others are the ways to an answer that a first try may ask for, each with the flag of a session
+// that goes it.
+var others = []struct {
+	wanted func(s *session) bool
+	flag   func(s *session) *bool
+}{
+	{(*session).cramped, func(s *session) *bool { return &s.unrolled }},
+	{(*session).veiled, func(s *session) *bool { return &s.whole }},
+	{(*session).blurred, func(s *session) *bool { return &s.apart }},
+}
+
+// answered works the answer out: again without series, or another way, where the first try asks
+// for that.
 func (s *session) answered() (a *Answer, err error) {
 	defer s.rescue(&err)
 	s.start()
@@ -72,13 +84,13 @@ func (s *session) answered() (a *Answer, err error) {
 	if !s.expanded() {
 		return (&session{q: s.q, nested: true, noSeries: "a kink, or what is not finite"}).answered()
 	}
-	if s.cramped() {
-		if b, err := (&session{q: s.q, unrolled: true}).answered(); err == nil {
-			return b, nil
+	for _, o := range others {
+		if *o.flag(s) || !o.wanted(s) {
+			continue
 		}
-	}
-	if s.blurred() {
-		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {
+		again := session{q: s.q, unrolled: s.unrolled, whole: s.whole, apart: s.apart}
+		*o.flag(&again) = true
+		if b, err := again.answered(); err == nil {
 			return b, nil
 		}
 	}

@@ -121,7 +121,7 @@ func (s *sparse) compute() *tensor.Sparse {
 	t, c := s.t, s.c
 	if c == nil {
 		t.Compute([]Ref{s.sums})
-		s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: t.data(s.sums)}, s.y.Size())
+		s.gather(t.data(s.sums))
 		return s.got
 	}
 	data := pages.Fresh[float64](len(c.lines.Col))
@@ -146,6 +146,11 @@ func (s *sparse) compute() *tensor.Sparse {
 		Ptr: lines.Ptr, Col: col, Data: data}
 	s.got.DropZeros()
 	return s.got
+}
+
+// gather takes the entries from the matrix itself.
+func (s *sparse) gather(data []float64) {
+	s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: data}, s.y.Size())
 }
 
 // A filling takes the entries of a matrix from sums of its lines, some colours at a time.
@@ -269,7 +274,7 @@ func (t *Tape) seed(c *compression, axis int, r Ref) Ref {
 // blurred reports whether the answer is not finite and lines of its matrices were computed
 // together, so that they are to be computed apart. Of larger matrices that takes too long.
 func (s *session) blurred() bool {
-	if !s.odd || s.apart {
+	if !s.odd {
 		return false
 	}
 	joins := false
@@ -280,6 +285,47 @@ func (s *session) blurred() bool {
 		joins = joins || c.joins()
 	}
 	return joins
+}
+
+// veiled reports whether limits are to be looked for where only sums of a matrix's lines were
+// computed, and the matrix itself is small enough: slopes are infinite on the way, there is a kink
+// that a second derivative may not have, or numbers left the range.
+func (s *session) veiled() bool {
+	t := s.t
+	if !s.q.Sparse || len(t.compressions) == 0 || t.DType != tensor.Float64 || t.Conventions != "" || len(t.ins) > mostUnbounded {
+		return false
+	}
+	size := 0
+	for _, c := range t.compressions {
+		if size += c.rows * c.cols; size > mostNumbers {
+			return false
+		}
+	}
+	return s.odd || s.met(false) >= 0 || s.met(true) >= 0 || s.far()
+}
+
+// far reports whether an input, a target or an entry of a matrix may have met others outside the
+// range. Of many numbers that is not asked, as in exceeds.
+func (s *session) far() bool {
+	size := 0
+	far := func(data []float64) bool {
+		size += len(data)
+		return slices.ContainsFunc(data, extreme)
+	}
+	found := false
+	for r := range s.t.ins {
+		if s.t.ins[r].Op() == opInput {
+			found = far(s.t.data(Ref(r))) || found
+		}
+	}
+	for _, r := range s.tensors() {
+		found = far(s.data(r)) || found
+	}
+	_, matrices := s.results()
+	for _, m := range matrices {
+		found = far(m.compute().Data) || found
+	}
+	return found && size <= mostExposed
 }
 
 var opDecompress, opCompress *Op

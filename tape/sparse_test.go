@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,12 @@ var sparsePrograms = []struct {
 	{"jacobian", "float32(x)[1:]*float32(x)[:-1]^2", 2, xs("x=randn(70)")},
 	{"jacobian", "concat([x[1:]*x[:-1], [sum(x)]])", 4, xs("x=randn(80)")},
 	{"jacobian", "x[1:]*x[:-1] + x[0]", 4, xs("x=randn(80)")},
+	{"jacobian", "sqrt(x)^2", 0, xs("x=arange(70)")}, // limits are taken where slopes are infinite
+	{"hessian", "sum(sqrt(x)^4)", 0, xs("x=[0, 0, 1]")},
+	{"hessian", "sum(acosh(x)^2)", 0, xs("x=[1, 1, 2]")},
+	{"hessian", "norm(x)^4 + sum(cosh(abs(x)))", 0, xs("x=[0, 0]")}, // and what bends has no kink
+	{"hessian", "sum(abs(x)*x^2) + sum(abs(x - 1))", 0, xs("x=[0, 1]")},
+	{"jacobian", "exp(x + 800)*exp(-2*x - 800)", 0, xs("x=[0, 1, 2]")},                                                                                     // numbers leave the range
 	{"hessian", "a = x; b = y; for i in range(70) { a = 0.9*a + 0.1*sin(a); b = 0.9*b + 0.1*cos(b) }; sum(a) + sum(b)", 0, xs("x=randn(9)", "y=randn(9)")}, // no pattern of a loop, and no a in b
 }
 
@@ -104,6 +111,9 @@ func TestSparse(t *testing.T) {
 			_, after, _ := strings.Cut(got.Mode, "compressed: ")
 			if n, _ := strconv.Atoi(strings.SplitN(after, " ", 2)[0]); sparse && r.colours > 0 && (n == 0 || n > r.colours) {
 				t.Errorf("%s of %s: mode %q, want at most %d colours", r.op, r.text, got.Mode, r.colours)
+			}
+			if !reflect.DeepEqual(got.Warnings, want.Warnings) {
+				t.Errorf("%s of %s, sparse %v: warnings %v, want %v", r.op, r.text, sparse, got.Warnings, want.Warnings)
 			}
 			x, y := leavesOf(want.Targets[0].Payload), leavesOf(got.Targets[0].Payload)
 			if len(x) != len(y) {
