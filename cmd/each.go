@@ -300,16 +300,21 @@ func (a *answerer) next(b *batch) bool {
 	}()
 	switch {
 	case err == nil:
+		return true
 	case err == io.EOF:
 		return false
-	case fatal(err):
-		b.out, b.fatal = b.out[:mark], err
-	default:
-		if b.bad++; b.bad == 1 {
-			b.firstBad = line
-		}
-		b.out = append(b.out[:mark], lineError(line, err)...)
 	}
+	if p := reportOf(err); p.code == exitUsage && line > 1 { // in the first line it is a mistake of the command
+		err = &input.Error{Msg: p.msg, Hint: p.hint}
+	}
+	if fatal(err) {
+		b.out, b.fatal = b.out[:mark], err
+		return true
+	}
+	if b.bad++; b.bad == 1 {
+		b.firstBad = line
+	}
+	b.out = append(b.out[:mark], lineError(line, err)...)
 	return true
 }
 
@@ -317,7 +322,7 @@ func (a *answerer) next(b *batch) bool {
 func (a *answerer) line(b *batch, doc *input.Document, n int) error {
 	f := a.form(doc)
 	if f == nil {
-		if n > 1 && a.prog == nil && !doc.HasExpr { // in the first line it is a mistake of the command
+		if n > 1 && a.prog == nil && !doc.HasExpr {
 			return &input.Error{Msg: "there is no expr in this line", Hint: `a line without a program beside it is {"expr": …, "values": {…}}`}
 		}
 		var err error
@@ -342,10 +347,6 @@ func (a *answerer) line(b *batch, doc *input.Document, n int) error {
 	}
 	verdict := a.judge(f.result)
 	if verdict != nil && !isAnswer(verdict) {
-		if n > 1 { // in the first line it is a mistake of the command
-			p := reportOf(verdict)
-			return &input.Error{Msg: p.msg, Hint: p.hint}
-		}
 		return verdict
 	}
 	if a.Format == "ndjson" {
