@@ -196,8 +196,64 @@ func (lo *lowering) blockText(x access) string {
 
 // A batchPlace is where a batch axis stands in a value: the outer part of axis at, from the
 // right, whose inner part has that many elements; or, where at is above 0, the axis of a
-// vmap that it became, counted from 1.
-type batchPlace struct{ at, inner int }
+// vmap that it became, counted from 1. Rows says which row stands at each place along it, no
+// row with -1; nil: each in its own.
+type batchPlace struct {
+	at, inner int
+	rows      []int
+}
+
+// row is the row at place k.
+func (p batchPlace) row(k int) int {
+	if p.rows == nil {
+		return k
+	}
+	return p.rows[k]
+}
+
+// places is how many places there are along it, of an axis that had that size.
+func (p batchPlace) places(size int) int {
+	if p.rows == nil {
+		return size
+	}
+	return len(p.rows)
+}
+
+// among is p with the rows given, of that many: nil where all are in their own places.
+func (p batchPlace) among(rows []int, size int) batchPlace {
+	p.rows = rows
+	for k, row := range rows {
+		if row != k {
+			return p
+		}
+	}
+	if len(rows) == size {
+		p.rows = nil
+	}
+	return p
+}
+
+// joined is the place of what has rows of p and of q; false where two differ.
+func (p batchPlace) joined(q batchPlace, size int) (batchPlace, bool) {
+	if p.at != q.at || p.inner != q.inner {
+		return p, false
+	}
+	if p.rows == nil && q.rows == nil {
+		return p, true
+	}
+	n := p.places(size)
+	if n != q.places(size) {
+		return p, false
+	}
+	rows := make([]int, n)
+	for k := range rows {
+		a, b := p.row(k), q.row(k)
+		if rows[k] = max(a, b); a >= 0 && b >= 0 && a != b {
+			return p, false
+		}
+	}
+	return p.among(rows, size), true
+}
 
 // mixes finds an instruction between x and y that joins different rows of the leading
 // axis of x: a reduction, a product or a movement across it. None when rows stay apart.
@@ -206,12 +262,14 @@ func (t *Tape) mixes(y, x Ref) Ref {
 	if size == 1 {
 		return None
 	}
-	places := map[Ref]batchPlace{x: {-len(t.Shape(x)), 1}} // of what depends on x
+	places := map[Ref]batchPlace{x: {at: -len(t.Shape(x)), inner: 1}} // of what depends on x
 	if r := t.followTo(places, x+1, []Ref{y}, size); r != None {
 		return r
 	}
-	if q, ok := places[y]; ok && q != (batchPlace{-len(t.Shape(y)), 1}) {
-		return y
+	if q, ok := places[y]; ok {
+		if _, fine := q.joined(batchPlace{at: -len(t.Shape(y)), inner: 1}, size); !fine {
+			return y
+		}
 	}
 	return None
 }
@@ -231,9 +289,12 @@ func (t *Tape) followTo(places map[Ref]batchPlace, from Ref, ys []Ref, size int)
 			}
 			var q batchPlace
 			fine := true
-			if t.ins[r].Op() == opLoop {
+			switch op := t.ins[r].Op(); {
+			case op == opLoop:
 				q, fine = p, t.followLoop(places, r, size)
-			} else {
+			case op == opConcat && t.Attr(r).Axes[0] == p.at && p.inner == 1:
+				q, fine = t.followConcat(places, r, p, size)
+			default:
 				q, fine = t.follow(r, i, p, size)
 			}
 			if !fine {
@@ -245,8 +306,10 @@ func (t *Tape) followTo(places map[Ref]batchPlace, from Ref, ys []Ref, size int)
 				}
 				continue
 			}
-			if old, has := places[r]; has && old != q && t.ins[r].Op() != opLoop {
-				return r
+			if old, has := places[r]; has && t.ins[r].Op() != opLoop {
+				if q, fine = q.joined(old, size); !fine {
+					return r
+				}
 			}
 			places[r] = q
 		}
@@ -286,7 +349,7 @@ func (t *Tape) followLoop(places map[Ref]batchPlace, r Ref, size int) bool {
 			case !ok:
 			case !has:
 				inside[l.carry[i]], changed = p, true
-			case was != p:
+			case was.at != p.at || was.inner != p.inner || !slices.Equal(was.rows, p.rows):
 				return false
 			}
 		}
@@ -303,6 +366,27 @@ func (t *Tape) followLoop(places map[Ref]batchPlace, r Ref, size int) bool {
 		from += l.body.size(c)
 	}
 	return true
+}
+
+// followConcat is follow for rows that r joins again, as those of the points that a vmap has split:
+// rows of what does not depend on x are none.
+func (t *Tape) followConcat(places map[Ref]batchPlace, r Ref, p batchPlace, size int) (batchPlace, bool) {
+	var rows []int
+	for _, a := range t.Args(r) {
+		q, ok := places[a]
+		if ok && (q.at != p.at || q.inner != p.inner) {
+			return p, false
+		}
+		s := t.Shape(a)
+		for k := range s[len(s)+p.at] {
+			row := -1
+			if ok {
+				row = q.row(k)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return p.among(rows, size), true
 }
 
 // liveAll marks everything ys were computed from, known or not.
@@ -330,24 +414,45 @@ func (t *Tape) follow(r Ref, i int, p batchPlace, size int) (batchPlace, bool) {
 	a := t.Attr(r)
 	switch {
 	case op == opUnbatch && p.at == a.Axis+1:
-		return batchPlace{-len(s), 1}, len(a.Shape) == 1
+		return batchPlace{-len(s), 1, p.rows}, len(a.Shape) == 1
 	case op == opSumBatch && p.at == a.Axis+1:
 		return p, false
 	case p.at > 0:
 		return p, true
 	case op == opRebatch && p.at < -len(s):
-		return batchPlace{a.Axis + 1, 1}, len(a.Shape) == 1 && p.inner == 1
+		return batchPlace{a.Axis + 1, 1, p.rows}, len(a.Shape) == 1 && p.inner == 1
 	case op == opReshape: // the same place in the order of elements
+		size = p.places(size)
 		step := p.inner * as[len(as)+p.at+1:].Size()
 		for k, d := range s {
 			if rest := s[k+1:].Size(); d*rest == size*step && step%rest == 0 {
-				return batchPlace{k - len(s), step / rest}, true
+				return batchPlace{k - len(s), step / rest, p.rows}, true
 			}
 		}
 		return p, false
+	case op == opTake && !a.Flag && a.Axes[0] == p.at && p.inner == 1:
+		return t.followTake(r, p, size)
 	}
 	q, fine := t.followAxis(r, i, p.at)
-	return batchPlace{q, p.inner}, fine
+	return batchPlace{q, p.inner, p.rows}, fine
+}
+
+// followTake is follow for rows that an index of the recording picks, as those of the points that
+// take one branch.
+func (t *Tape) followTake(r Ref, p batchPlace, size int) (batchPlace, bool) {
+	idx := t.Args(r)[1]
+	if !t.known(idx) || t.ins[idx].flags&flagGiven != 0 || t.ins[idx].batch != 0 || len(t.Shape(idx)) != 1 {
+		return p, false
+	}
+	s := t.Shape(t.Args(r)[0])
+	rows := make([]int, t.size(idx))
+	for k, v := range t.data(idx) {
+		if v < 0 {
+			v += float64(s[len(s)+p.at])
+		}
+		rows[k] = p.row(int(v))
+	}
+	return p.among(rows, size), true
 }
 
 // followAxis is follow for axis p as a whole, from the right.
