@@ -17,7 +17,7 @@ import (
 // enters are summed away at values that do not vary along them.
 func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 	v := t.desk.sweeps.one()
-	v.t, v.lo, v.srcs = t, Ref(len(t.ins)), srcs
+	v.t, v.lo, v.ys, v.srcs = t, Ref(len(t.ins)), ys, srcs
 	top := Ref(-1)
 	for i, y := range ys {
 		if y == None || cts[i] == None {
@@ -64,6 +64,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 type sweep struct {
 	t     *Tape
 	lo    Ref // the smallest source: nothing below matters
+	ys    []Ref
 	srcs  []Ref
 	need  []bool
 	bar   []Ref
@@ -134,7 +135,7 @@ func (v *sweep) down(top Ref) {
 			continue
 		}
 		t.pos = t.ins[r].Pos
-		t.watchKink(r, ct)
+		t.watchKink(r, ct, v.ys)
 		v.back(r, ct)
 	}
 }

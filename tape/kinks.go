@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -11,12 +12,13 @@ import (
 // A kinkSite is an instruction of the program whose derivative was taken and may
 // stand at a point without one. What was not taken (a cotangent of 0) is no site.
 type kinkSite struct {
-	r, ct Ref // ct None: unknown, as in forward mode
-	kink  int // index into the row's Kinks; -1 for the row's Tie
-	hits  Ref // where the condition holds
-	count Ref // in how many places
-	meets Ref // where it does, taken or not: what recordSingular appends
-	met   Ref // in how many places
+	r, ct Ref   // ct None: unknown, as in forward mode
+	of    []Ref // the values whose derivatives are taken; nil: unknown
+	kink  int   // index into the row's Kinks; -1 for the row's Tie
+	hits  Ref   // where the condition holds
+	count Ref   // in how many places
+	meets Ref   // where it does, taken or not: what recordSingular appends
+	met   Ref   // in how many places
 
 	body *bodyCall // what was called where r is the value of a Body, or nil
 	loop *loopSite // the site is in the body of loop r
@@ -67,6 +69,48 @@ func (s *kinkSite) condition(t *Tape, taken bool) Ref {
 	return hits
 }
 
+// told reports whether the cotangent tells where the derivative was taken. One that is unknown does
+// not, nor one along an axis of its own: rows of a Jacobian may run apart.
+func (s *kinkSite) told(t *Tape) bool {
+	return s.ct != None && !slices.ContainsFunc(t.Axes(s.ct), func(a int32) bool { return !slices.Contains(t.Axes(s.r), a) })
+}
+
+// asks reports whether the site was hit and whether it was taken is still to be asked.
+func (s *kinkSite) asks(t *Tape) bool { return s.hit(t) && s.loop == nil && s.of != nil && !s.told(t) }
+
+// hit reports whether the site was met.
+func (s *kinkSite) hit(t *Tape) bool { return s.count != 0 && t.known(s.count) && t.num[s.count] > 0 }
+
+// taken asks whether one of the values depends on the site where it was hit: a cotangent tells that
+// comes from all of their numbers, each with a weight of its own so that none cancel. That of a
+// derivative may be 0 because the slope that was taken at the kink is: there, only one that is 0 by
+// itself tells.
+func (s *kinkSite) taken(t *Tape) bool {
+	cts := make([]Ref, len(s.of))
+	for i, y := range s.of {
+		if cts[i] = None; y != None && t.ins[y].dtype.IsFloat() {
+			w := tensor.New(t.Shape(y)...)
+			for k := range w.Data {
+				_, f := math.Modf(float64(i+k+1) * math.Phi)
+				w.Data[k] = 1 + f
+			}
+			cts[i] = t.cast(t.Tensor(w), t.ins[y].dtype)
+		}
+	}
+	ct := t.VJP(s.of, cts, []Ref{s.r})[0]
+	if ct == None {
+		return false
+	}
+	if slices.ContainsFunc(s.of, func(y Ref) bool { return y != None && t.ins[y].flags&flagRecorded == 0 }) {
+		u := takenRun{t: t}
+		return u.hit(s.hits, u.of(t.full(ct, s.r)))
+	}
+	s.hits = t.apply("logical_and", s.hits, t.apply("not_equal", ct, t.Const(0)))
+	s.count = t.hitCount(s.hits)
+	t.Values([]Ref{s.count})
+	return s.hit(t)
+}
+
 // finite reports whether the derivative taken at the kink is finite, so that nothing
 // else tells.
 func (s *kinkSite) finite(op *Op) bool { return s.kink < 0 || op.Kinks[s.kink].Finite }
@@ -83,8 +127,8 @@ func (t *Tape) hitCount(hits Ref) Ref {
 	return n
 }
 
-// watchKink notes that the derivative of r was asked for.
-func (t *Tape) watchKink(r, ct Ref) {
+// watchKink notes that the derivative of r was asked for, on the way back from of.
+func (t *Tape) watchKink(r, ct Ref, of []Ref) {
 	in := &t.ins[r]
 	if !t.kinksOn || in.flags&flagRecorded == 0 || len(t.sites) >= 4096 {
 		return
@@ -93,7 +137,7 @@ func (t *Tape) watchKink(r, ct Ref) {
 	if b := t.bodies[r]; b != nil {
 		for i := range b.op.Kinks {
 			if b.op.LastBy == 0 || i < len(b.op.Kinks)-1 || t.Active(b.args[b.op.LastBy-1]) {
-				t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i, body: b})
+				t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: i, body: b})
 			}
 		}
 	}
@@ -102,11 +146,11 @@ func (t *Tape) watchKink(r, ct Ref) {
 	}
 	for i := range op.Kinks {
 		if op.LastBy == 0 || i < len(op.Kinks)-1 || t.Active(t.Args(r)[op.LastBy-1]) {
-			t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i})
+			t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: i})
 		}
 	}
 	if op.Tie != nil {
-		t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: -1})
+		t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: -1})
 	}
 }
 
@@ -123,7 +167,7 @@ func (t *Tape) recordKinks(finiteOnly bool) []Ref {
 		if s.loop != nil {
 			s.count = s.loop.count(t, s)
 		} else {
-			s.hits = s.condition(t, s.ct != None && len(t.Axes(s.ct)) == 0) // rows of a Jacobian may run apart
+			s.hits = s.condition(t, s.told(t))
 			s.count = t.hitCount(s.hits)
 		}
 		out = append(out, s.count)
@@ -169,7 +213,7 @@ func (lo *lowering) kinkWarnings(settled bool) []Warning {
 	}
 	seen := map[place]bool{}
 	for _, s := range t.sites {
-		if s.count == 0 || !t.known(s.count) || !(t.num[s.count] > 0) {
+		if !s.hit(t) {
 			continue
 		}
 		op, args := s.calledIn(t)
@@ -179,7 +223,7 @@ func (lo *lowering) kinkWarnings(settled bool) []Warning {
 		body, r := s.recorded(t)
 		pos := body.ins[r].Pos
 		p := place{lo.nameAt(pos, op.said()), s.said(t), pos}
-		if seen[p] {
+		if seen[p] || s.asks(t) && !s.taken(t) {
 			continue
 		}
 		seen[p] = true
@@ -254,13 +298,11 @@ func (s *kinkSite) found(t *Tape, arg Ref) kinkHits {
 	return kinkHits{t.data(s.hits), t.Shape(s.hits), t.data(arg), t.num[s.count]}
 }
 
-// first is the place of the first hit in the shape, as a number.
-func (h *kinkHits) first() int {
-	at := max(0, slices.IndexFunc(h.hits, func(v float64) bool { return v != 0 }))
-	if n := h.shape.Size(); n > 0 {
-		at %= n
-	}
-	return at
+// first is the place of the first hit among all of them, and among those of its point, which have
+// the shape.
+func (h *kinkHits) first() (all, at int) {
+	all = max(0, slices.IndexFunc(h.hits, func(v float64) bool { return v != 0 }))
+	return all, all % max(1, h.shape.Size())
 }
 
 // index is the place of the first hit in the shape.
@@ -268,7 +310,7 @@ func (h *kinkHits) index() (index []int) {
 	if h.shape.Size() == 0 {
 		return nil
 	}
-	at := h.first()
+	_, at := h.first()
 	for i, n := range h.shape {
 		index = append(index, at/h.shape[i+1:].Size()%n)
 	}
@@ -277,11 +319,13 @@ func (h *kinkHits) index() (index []int) {
 
 // argument is what the argument, of shape s, is at the first hit, where its own places tell.
 func (h *kinkHits) argument(s tensor.Shape) (v float64, ok bool) {
-	at := h.first()
+	all, at := h.first()
 	switch {
-	case len(h.data) == 1 || len(h.data) > 0 && at == 0:
+	case len(h.data) == 1 || len(h.data) > 0 && all == 0:
 		return h.data[0], true
-	case s.Equal(h.shape) && at < len(h.data):
+	case s.Equal(h.shape) && len(h.data) == len(h.hits):
+		return h.data[all], true
+	case s.Equal(h.shape) && len(h.data) == h.shape.Size(): // the same for every point
 		return h.data[at], true
 	}
 	return 0, false

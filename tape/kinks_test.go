@@ -305,7 +305,14 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "sum(abs(x))", xs("x=[[1, 2], [0, 3]]"), "abs of 0 at element [1, 0]" + least + " [1 0] 0"},
 		{"", "grad", "abs(x) + abs(x)", xs("x=0"), "abs of 0" + least + " [] 0; abs of 0" + least + " [] 0"}, // two places
 		{"", "jacobian", "abs(x)", xs("x=[0, 1, 0]"), "abs of 0 at element [0]" + least + " (2 times) [0] 0"},
-		{"", "grad", "vmap(a -> abs(a))(x)[0]", xs("x=[0, 0]"), "abs of 0" + least + " (2 times) [] 0"},
+		{"", "grad", "vmap(a -> abs(a))(x)[0]", xs("x=[0, 0]"), "abs of 0" + least + " [] 0"}, // that of the other point is not taken
+		{"", "grad", "vmap(a -> where(a > 0, abs(a - 1), a))(x)", xs("x=[0, 1]"), "abs of 0" + least + " [] 0"},
+		{"", "jacobian", "where(x > 1, abs(x - 1), x^2)", xs("x=[1, 2]"), ""}, // of rows that run apart, and forward
+		{"", "jacobian", "where(x > 0, abs(x - 1), x^2)", xs("x=[1, 1, 0]"), "abs of 0 at element [0]" + least + " (2 times) [0] 0"},
+		{"", "jacobian", "x*[1, 2]*where(x > 1, abs(x - 1), x^2)", xs("x=1"), ""},
+		{"", "jacobian", "maximum(maximum(y, x), 2)*[1, 2]", xs("x=1", "y=1"), ""},
+		{"", "hessian", "sum(where(x > 1, abs(x - 1), x^2))", xs("x=[1, 2]"), ""},
+		{"", "hessian", "x*abs(y)", xs("x=0", "y=0"), "abs of 0" + least + " [] 0"}, // a slope that is multiplied by 0 bends all the same
 		{"", "grad", "max(x)", xs("x=[1, 2, 2]"), "max" + shared + " [] 0"},
 		{"", "grad", "sum(max(x, axis=1))", xs("x=[[1, 2], [3, 3]]"), "max at element [1]" + shared + " [1] 0"},
 		// vectors of equal values have no derivative, unless nothing asks for it

@@ -304,7 +304,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 	}
 	for _, c := range s.counts {
 		if s.t.num[c] > 0 {
-			if s.kinkInLoop() { // wording it records more
+			if s.kinkRecords() { // wording it records more
 				return true, nil
 			}
 			with, ran := r.answer, s.t.Stats.Executed
@@ -317,11 +317,10 @@ func (r *recording) again() (serves bool, a *Answer) {
 	return true, &r.answer
 }
 
-// kinkInLoop reports whether a kink was met in the body of a loop.
-func (s *session) kinkInLoop() bool {
-	return slices.ContainsFunc(s.t.sites, func(x kinkSite) bool {
-		return x.loop != nil && x.count != 0 && s.t.known(x.count) && s.t.num[x.count] > 0
-	})
+// kinkRecords reports whether a kink was met in the body of a loop, or one that may not have been
+// taken.
+func (s *session) kinkRecords() bool {
+	return slices.ContainsFunc(s.t.sites, func(x kinkSite) bool { return x.loop != nil && x.hit(s.t) || x.asks(s.t) })
 }
 
 // wasKept notes what only this run of the tape knows.

@@ -156,7 +156,7 @@ func (b *seriesBuilder) watch(r, first Ref) {
 	}
 	saved, on := t.sites, t.kinksOn
 	t.sites, t.kinksOn = nil, true
-	t.watchKink(r, None)
+	t.watchKink(r, None, nil)
 	b.kinks[first] = append(b.kinks[first], t.sites...)
 	t.sites, t.kinksOn = saved, on
 }

@@ -1,7 +1,5 @@
 package tape
 
-import "slices"
-
 // What a cotangent is made of tells whether it is 0 by itself: that of log(x) in
 // where(x > 0, x*log(x), 0) is x times 0 wherever x is not above 0, and its infinite slope
 // means nothing there; that of acosh(x) in acosh(x)^2 is 0 at 1 and nowhere near.
@@ -25,12 +23,22 @@ func (u *takenRun) at(x *kinkSite) bool {
 	if marks == nil {
 		return true
 	}
-	if len(marks) != t.size(x.meets) {
+	return u.hit(x.meets, marks)
+}
+
+// hit reports whether one of the places where hits hold may be marked.
+func (u *takenRun) hit(hits Ref, marks []bool) bool {
+	t := u.t
+	if len(marks) != t.size(hits) {
 		return true
 	}
-	t.force(x.meets)
-	hits := t.data(x.meets)
-	return slices.ContainsFunc(both(marks, u.where(x.meets, func(k int) bool { return hits[k] != 0 })), func(m bool) bool { return m })
+	t.force(hits)
+	for k, v := range t.data(hits) {
+		if v != 0 && marks[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // moving marks the numbers of r that move where inputs do; nil: all. That of max(x, 0) does not
