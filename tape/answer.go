@@ -31,6 +31,7 @@ func (s *session) finish() *Answer {
 	s.wanted, s.counts = want[:n], want[n:kinks]
 	want = append(want, s.taylors...)
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
+	s.t.passing = s.log != nil // what is looked at from here on is of these inputs alone
 	s.unfactor()
 	s.sides = s.twoSided()
 	s.slopes, s.exposed = s.numbers()
@@ -40,7 +41,7 @@ func (s *session) finish() *Answer {
 	s.doubtful = doubtful
 	s.mend()
 	s.void()
-	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
+	s.said, s.t.log = len(s.answer.Warnings), nil
 	finite := true
 	for _, m := range matrices {
 		if m.got == nil && m.c == nil && s.t.known(m.sums) {

@@ -110,6 +110,28 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
+// TestPreparedLooks: what is looked at to word warnings, and to take limits, is that of the inputs
+// at hand.
+func TestPreparedLooks(t *testing.T) {
+	for _, r := range []struct {
+		op, text string
+		values   []float64
+	}{
+		{"hessian", "log(grad(u -> maximum(u, u) + sin(u))(norm(x*[1, 2])))", []float64{1, 2}},
+		{"jacobian", "where(x > 1, abs(x - 1), x^2)*[1, 2]", []float64{1, 2, 1}},
+		{"jacobian", "abs(x)*[1, 2]", []float64{1, 0, 2, 0}},
+		{"grad", "sum(exp(300*log(x*[1, 2])))", []float64{1, 0, 2, 0}},
+	} {
+		var lines [][]Input
+		for _, v := range r.values {
+			lines = append(lines, []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(v))}})
+		}
+		q := question(t, r.op, r.text)
+		q.Diagonal = r.op == "hessian"
+		comparePrepared(t, q, lines)
+	}
+}
+
 // TestPreparedServes counts the recordings that programs need for a sequence of inputs.
 func TestPreparedServes(t *testing.T) {
 	numbers := func(values ...float64) (out [][]Input) {
