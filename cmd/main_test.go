@@ -102,6 +102,11 @@ func TestCommandLines(t *testing.T) {
 		{"help x + 1", "", 2, "", "no help for x \\+ 1\n.*nabla help syntax"},
 		{"help @", "", 0, "^The language", ""},
 		{"explain x[::-1] -a x=[1,2]", "", 0, " x\\[::-1\\]\n", ""},
+		{"jvp sum(p.w)*p.v*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -r", "", 0, "^12\n$", ""}, // what has no tangent stands still, in structures too
+		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -w p.w -r", "", 0, "^4\n$", ""},
+		{"hvp sum(p.w)^2*q -a p={w:[1,2],v:3},q=2 --with q=1,p.w=[1,0] -f json", "", 0, `"p":{"w":\[10,10\],"v":null},"q":6`, ""},
+		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.v=1 -w p.w -r", "", 2, "", "--with p.v: it is not a source(.|\n)*p.w"},
+		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.z=1 -r", "", 2, "", "--with p.z: it is not a source"},
 		{"jvp x^2 -a x=1", "", 2, "", "needs a tangent for each source(.|\n)*hint: --with x=…, in its shape"},
 		{"hvp x*y -a x=1,y=2", "", 2, "", "hint: --with 'x=…, y=…', each in"},
 		{"plot x^2 -r x=-2:2", "", 2, "", "^nabla: nabla plot has no flag -r\n.*write --range x=-2:2\n$"},

@@ -353,26 +353,52 @@ func (s *session) tangentTree(tree *record) value {
 		}
 		return &tuple{elems: []value{s.given(w)}}
 	}
+	w.Leaves("", func(path string, _ *tensor.Value) {
+		if !slices.ContainsFunc(tree.names, func(n string) bool { return path == n || leadsInto(path, n) }) {
+			panic(notSource(path, tree.names))
+		}
+	})
 	out := &tuple{}
-	for _, f := range w.Fields {
-		if !slices.Contains(tree.names, f.Name) {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a source", Hint: "the sources are " + expr.Some(tree.names), Pos: expr.NoPos})
+	for i, n := range tree.names {
+		out.elems = append(out.elems, s.tangent(n, tree.elems[i], w.At(n)))
+	}
+	return out
+}
+
+// leadsInto reports whether a path leads into the structure at another one.
+func leadsInto(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
+}
+
+// notSource says that --with names what is none of the sources.
+func notSource(name string, sources []string) *Misuse {
+	return &Misuse{Kind: "usage", Code: 2, Msg: "--with " + name + ": it is not a source", Hint: "the sources are " + expr.Some(sources), Pos: expr.NoPos}
+}
+
+// tangent is v in the structure of the sources at a path: one without a tangent stands still.
+func (s *session) tangent(path string, src value, v *tensor.Value) value {
+	r, ok := src.(*record)
+	switch {
+	case v == nil:
+		return mapLeaves(src, func(x value) value {
+			src := x.(*source)
+			if src.why != "" {
+				return s.t.Const(0)
+			}
+			return s.t.broadcastTo(s.t.like(src.current(), 0), s.t.Shape(src.current()))
+		})
+	case !ok || v.Kind != tensor.KindRecord:
+		return s.given(v)
+	}
+	for _, f := range v.Fields {
+		if !slices.Contains(r.names, f.Name) {
+			panic(notSource(tensor.Join(path, f.Name), r.names))
 		}
 	}
-	for i, n := range tree.names {
-		v := w.Get(n)
-		if v == nil {
-			// a source without a tangent stands still
-			out.elems = append(out.elems, mapLeaves(tree.elems[i], func(x value) value {
-				src := x.(*source)
-				if src.why != "" {
-					return s.t.Const(0)
-				}
-				return s.t.broadcastTo(s.t.like(src.current(), 0), s.t.Shape(src.current()))
-			}))
-			continue
-		}
-		out.elems = append(out.elems, s.given(v))
+	out := &tuple{}
+	for i, n := range r.names {
+		out.elems = append(out.elems, s.tangent(tensor.Join(path, n), r.elems[i], v.Get(n)))
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package tensor
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // A Kind says which of its forms a Value has.
 type Kind uint8
@@ -43,6 +46,21 @@ func (v *Value) Get(name string) *Value {
 	for _, f := range v.Fields {
 		if f.Name == name {
 			return f.Value
+		}
+	}
+	return nil
+}
+
+// At is what stands at a path, as Leaves writes them: a field of a field, or nil.
+func (v *Value) At(path string) *Value {
+	if x := v.Get(path); x != nil {
+		return x
+	}
+	for _, f := range v.Fields {
+		if rest, ok := strings.CutPrefix(path, f.Name+"."); ok {
+			if x := f.Value.At(rest); x != nil {
+				return x
+			}
 		}
 	}
 	return nil
