@@ -3,15 +3,23 @@ package tape
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"nabla/expr"
 )
 
-// mostSteps is when a while loop is taken for endless, after a second or more, and mostSlow when one is that is not
-// machine code, after a few. Tests set it low.
+// mostSteps is when a while loop of few operations on numbers is taken for endless, after a second or more, and
+// mostSlow when another is, after a few. Tests set it low.
 var mostSteps = 1_000_000_000
 
 func mostSlow() int { return mostSteps / 10 }
+
+const fewOperations = 6
+
+// isSlow reports whether a loop of these operations is another.
+func isSlow(knot []loopOp) bool {
+	return len(knot) > fewOperations || slices.ContainsFunc(knot, func(o loopOp) bool { return o.kind == loopTensor })
+}
 
 // count runs a while loop, all of whose operations are one knot, to find its number of
 // steps.
@@ -23,7 +31,11 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 	cond := x.mem[code.extra[0]:]
 	carried := x.carried()
 	var round circle
-	for n, turn := 0, 0; n < mostSteps; turn++ {
+	most := mostSteps
+	if isSlow(s.knot) {
+		most = mostSlow()
+	}
+	for n, turn := 0, 0; n < most; turn++ {
 		if turn&63 == 0 && check != nil {
 			check()
 		}
@@ -47,11 +59,9 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 		if len(arrays) == 0 && x.index < 0 { // nothing but what is carried tells steps apart
 			round.step(carried)
 		}
-		if s = c.after(code.batch).stages[0]; s.machine == nil && n >= mostSlow() {
-			panic(endless(mostSlow()))
-		}
+		s = c.after(code.batch).stages[0]
 	}
-	panic(endless(mostSteps))
+	panic(endless(most))
 }
 
 // carried are the numbers that are carried to the next step, where they lie.
