@@ -69,15 +69,18 @@ func (s *session) wanders() bool {
 		return false
 	}
 	unseen := s.x == nil || s.parts
-	for i := 0; s.x != nil && i < len(s.x.p.steps); i++ {
-		p := &s.x.p.steps[i]
-		if p.kind != stepNumbers {
-			unseen = true
-			continue
-		}
-		for _, r := range p.refs {
-			if v := s.t.num[r]; math.Float64bits(v)>>52&0x7ff-823 >= 400 && v != 0 { // extreme, in a third of the time
-				return true
+	if s.x != nil {
+		num := s.t.num
+		for i := range s.x.p.steps {
+			p := &s.x.p.steps[i]
+			if p.kind != stepNumbers {
+				unseen = true
+				continue
+			}
+			for _, r := range p.refs {
+				if v := num[r]; math.Float64bits(v)>>52&0x7ff-823 >= 400 && v != 0 { // extreme, in a third of the time
+					return true
+				}
 			}
 		}
 	}
