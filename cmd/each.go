@@ -294,8 +294,7 @@ func (a *answerer) next(b *batch) bool {
 		}()
 		var doc *input.Document
 		if line, doc, err = a.docs.Next(&b.lines); err == nil {
-			err = a.line(b, doc, line)
-			err = ofLine(err, doc, line)
+			err = ofLine(a.line(b, doc, line), doc, line)
 		}
 	}()
 	switch {
@@ -303,9 +302,6 @@ func (a *answerer) next(b *batch) bool {
 		return true
 	case err == io.EOF:
 		return false
-	}
-	if p := reportOf(err); p.code == exitUsage && line > 1 { // in the first line it is a mistake of the command
-		err = &input.Error{Msg: p.msg, Hint: p.hint}
 	}
 	if fatal(err) {
 		b.out, b.fatal = b.out[:mark], err
