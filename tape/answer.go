@@ -44,7 +44,7 @@ func (s *session) finish() *Answer {
 	s.said, s.t.log = len(s.answer.Warnings), nil
 	finite := true
 	for _, m := range matrices {
-		if m.got == nil && m.c == nil && s.t.known(m.sums) {
+		if m.isWhole() && s.t.known(m.sums) {
 			m.gather(s.data(m.sums))
 		}
 		finite = finiteOn(s.t.threads(), m.compute().Data) && finite

@@ -169,7 +169,7 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 	size := 0
 	leaves := func(v value, rs *[]Ref) {
 		eachLeaf(v, func(v value) {
-			if m, ok := v.(*sparse); ok && m.got == nil && m.c == nil {
+			if m, ok := v.(*sparse); ok && m.isWhole() {
 				v = m.sums
 			}
 			if r, ok := v.(Ref); ok && t.known(r) && len(s.taylors) == 0 { // numbers of series have exponents without bounds

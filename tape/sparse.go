@@ -148,6 +148,9 @@ func (s *sparse) compute() *tensor.Sparse {
 	return s.got
 }
 
+// isWhole reports whether sums are the matrix itself, which is still to be gathered.
+func (s *sparse) isWhole() bool { return s.got == nil && s.c == nil }
+
 // gather takes the entries from the matrix itself.
 func (s *sparse) gather(data []float64) {
 	s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: data}, s.y.Size())
