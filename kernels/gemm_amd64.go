@@ -72,11 +72,11 @@ func transposeEights(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	transposeAVX512(&dst[0], ldd, &x[0], ldx, m8, n8)
 	if m8 < m {
 		i := m - leftOver(m)
-		transposeEdge(dst[i:], ldd, x[i*ldx:], ldx, m-i, n)
+		transposeEights(dst[i:], ldd, x[i*ldx:], ldx, m-i, n)
 	}
 	if n8 < n {
 		j := n - leftOver(n)
-		transposeEdge(dst[j*ldd:], ldd, x[j:], ldx, m8, n-j)
+		transposeEights(dst[j*ldd:], ldd, x[j:], ldx, m8, n-j)
 	}
 }
 
@@ -86,15 +86,6 @@ func leftOver(n int) int {
 		return 4
 	}
 	return 8
-}
-
-// transposeEdge transposes what is left: 4 or 8 rows, or columns, and at least 8 of the others.
-func transposeEdge(dst []float64, ldd int, x []float64, ldx, m, n int) {
-	if m == 4 || n == 4 {
-		transposeBlocks(dst, ldd, x, ldx, m, n)
-	} else {
-		transposeEights(dst, ldd, x, ldx, m, n)
-	}
 }
 
 type transposer32 = func(dst []float32, ldd int, x []float32, ldx, m, n int)
@@ -247,7 +238,8 @@ func keeper[T float32 | float64](tile func(x *call[T])) func(dst, c []T, ldc int
 
 // columnRow is that of the multiplier.
 func columnRow(c []float64, ldc int, a []float64, lda int, b []float64, panel int, by []float64, ldby, m, n int) {
-	_, _, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*lda], b[(n-1)/24*panel+(n-1)%24], by[(m-1)*ldby+n-1]
+	w := multiply.width
+	_, _, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*lda], b[(n-1)/w*panel+(n-1)%w], by[(m-1)*ldby+n-1]
 	columnRowAVX512(&c[0], ldc, &a[0], lda, &b[0], panel, &by[0], ldby, m, n)
 }
 
