@@ -9799,22 +9799,22 @@ wide:
 	JNZ         stop
 	VPSRLQ      $0x33, Z0, Z2
 	VPSRLQ      $0x33, Z1, Z3
-	VMOVUPD     erfcxRows0<>+0(SB), Z4
-	VMOVUPD     erfcxRows0<>+64(SB), Z5
+	VMOVUPD     erfcRows0<>+0(SB), Z4
+	VMOVUPD     erfcRows0<>+64(SB), Z5
 	VMOVUPD     Z2, Z6
 	VPERMI2PD   Z5, Z4, Z6
 	VMOVUPD     Z3, Z7
 	VPERMI2PD   Z5, Z4, Z7
 	VSUBPD      Z6, Z0, Z0
 	VSUBPD      Z7, Z1, Z1
-	VMOVUPD     erfcxRows1<>+0(SB), Z4
-	VMOVUPD     erfcxRows1<>+64(SB), Z5
+	VMOVUPD     erfcRows1<>+0(SB), Z4
+	VMOVUPD     erfcRows1<>+64(SB), Z5
 	VMOVUPD     Z2, Z6
 	VPERMI2PD   Z5, Z4, Z6
 	VMOVUPD     Z3, Z7
 	VPERMI2PD   Z5, Z4, Z7
-	VMOVUPD     erfcxRows2<>+0(SB), Z4
-	VMOVUPD     erfcxRows2<>+64(SB), Z5
+	VMOVUPD     erfcRows2<>+0(SB), Z4
+	VMOVUPD     erfcRows2<>+64(SB), Z5
 	VMOVUPD     Z2, Z8
 	VPERMI2PD   Z5, Z4, Z8
 	VMOVUPD     Z3, Z9
@@ -9829,124 +9829,124 @@ wide:
 	VFMADD213PD Z6, Z1, Z9
 	VMULPD      Z0, Z0, Z6
 	VMULPD      Z1, Z1, Z7
-	VMOVUPD     erfcxRows18<>+0(SB), Z10
-	VMOVUPD     erfcxRows18<>+64(SB), Z11
+	VMOVUPD     erfcRows18<>+0(SB), Z10
+	VMOVUPD     erfcRows18<>+64(SB), Z11
 	VMOVUPD     Z2, Z12
 	VPERMI2PD   Z11, Z10, Z12
 	VMOVUPD     Z3, Z13
 	VPERMI2PD   Z11, Z10, Z13
-	VMOVUPD     erfcxRows17<>+0(SB), Z10
-	VMOVUPD     erfcxRows17<>+64(SB), Z11
+	VMOVUPD     erfcRows17<>+0(SB), Z10
+	VMOVUPD     erfcRows17<>+64(SB), Z11
 	VMOVUPD     Z2, Z14
 	VPERMI2PD   Z11, Z10, Z14
 	VMOVUPD     Z3, Z15
 	VPERMI2PD   Z11, Z10, Z15
-	VMOVUPD     erfcxRows16<>+0(SB), Z10
-	VMOVUPD     erfcxRows16<>+64(SB), Z11
+	VMOVUPD     erfcRows16<>+0(SB), Z10
+	VMOVUPD     erfcRows16<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows15<>+0(SB), Z10
-	VMOVUPD     erfcxRows15<>+64(SB), Z11
+	VMOVUPD     erfcRows15<>+0(SB), Z10
+	VMOVUPD     erfcRows15<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows14<>+0(SB), Z10
-	VMOVUPD     erfcxRows14<>+64(SB), Z11
+	VMOVUPD     erfcRows14<>+0(SB), Z10
+	VMOVUPD     erfcRows14<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows13<>+0(SB), Z10
-	VMOVUPD     erfcxRows13<>+64(SB), Z11
+	VMOVUPD     erfcRows13<>+0(SB), Z10
+	VMOVUPD     erfcRows13<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows12<>+0(SB), Z10
-	VMOVUPD     erfcxRows12<>+64(SB), Z11
+	VMOVUPD     erfcRows12<>+0(SB), Z10
+	VMOVUPD     erfcRows12<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows11<>+0(SB), Z10
-	VMOVUPD     erfcxRows11<>+64(SB), Z11
+	VMOVUPD     erfcRows11<>+0(SB), Z10
+	VMOVUPD     erfcRows11<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows10<>+0(SB), Z10
-	VMOVUPD     erfcxRows10<>+64(SB), Z11
+	VMOVUPD     erfcRows10<>+0(SB), Z10
+	VMOVUPD     erfcRows10<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows9<>+0(SB), Z10
-	VMOVUPD     erfcxRows9<>+64(SB), Z11
+	VMOVUPD     erfcRows9<>+0(SB), Z10
+	VMOVUPD     erfcRows9<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows8<>+0(SB), Z10
-	VMOVUPD     erfcxRows8<>+64(SB), Z11
+	VMOVUPD     erfcRows8<>+0(SB), Z10
+	VMOVUPD     erfcRows8<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows7<>+0(SB), Z10
-	VMOVUPD     erfcxRows7<>+64(SB), Z11
+	VMOVUPD     erfcRows7<>+0(SB), Z10
+	VMOVUPD     erfcRows7<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows6<>+0(SB), Z10
-	VMOVUPD     erfcxRows6<>+64(SB), Z11
+	VMOVUPD     erfcRows6<>+0(SB), Z10
+	VMOVUPD     erfcRows6<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows5<>+0(SB), Z10
-	VMOVUPD     erfcxRows5<>+64(SB), Z11
+	VMOVUPD     erfcRows5<>+0(SB), Z10
+	VMOVUPD     erfcRows5<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z14
 	VFMADD213PD Z17, Z7, Z15
-	VMOVUPD     erfcxRows4<>+0(SB), Z10
-	VMOVUPD     erfcxRows4<>+64(SB), Z11
+	VMOVUPD     erfcRows4<>+0(SB), Z10
+	VMOVUPD     erfcRows4<>+64(SB), Z11
 	VMOVUPD     Z2, Z16
 	VPERMI2PD   Z11, Z10, Z16
 	VMOVUPD     Z3, Z17
 	VPERMI2PD   Z11, Z10, Z17
 	VFMADD213PD Z16, Z6, Z12
 	VFMADD213PD Z17, Z7, Z13
-	VMOVUPD     erfcxRows3<>+0(SB), Z10
-	VMOVUPD     erfcxRows3<>+64(SB), Z11
+	VMOVUPD     erfcRows3<>+0(SB), Z10
+	VMOVUPD     erfcRows3<>+64(SB), Z11
 	VMOVUPD     Z2, Z2
 	VPERMI2PD   Z11, Z10, Z2
 	VMOVUPD     Z3, Z3
@@ -9956,8 +9956,8 @@ wide:
 	VFMADD213PD Z14, Z0, Z12
 	VFMADD213PD Z15, Z1, Z13
 	VFMADD231PD Z12, Z6, Z8
-	VADDPD      Z8, Z4, Z0
 	VFMADD231PD Z13, Z7, Z9
+	VADDPD      Z8, Z4, Z0
 	VADDPD      Z9, Z5, Z1
 	VMOVUPD     Z0, (CX)(BX*8)
 	VMOVUPD     Z1, 64(CX)(BX*8)
@@ -9977,17 +9977,17 @@ vector:
 	KORTESTB    K1, K2
 	JNZ         stop
 	VPSRLQ      $0x33, Z0, Z1
-	VMOVUPD     erfcxRows0<>+0(SB), Z2
-	VMOVUPD     erfcxRows0<>+64(SB), Z3
+	VMOVUPD     erfcRows0<>+0(SB), Z2
+	VMOVUPD     erfcRows0<>+64(SB), Z3
 	VMOVUPD     Z1, Z4
 	VPERMI2PD   Z3, Z2, Z4
 	VSUBPD      Z4, Z0, Z0
-	VMOVUPD     erfcxRows1<>+0(SB), Z2
-	VMOVUPD     erfcxRows1<>+64(SB), Z3
+	VMOVUPD     erfcRows1<>+0(SB), Z2
+	VMOVUPD     erfcRows1<>+64(SB), Z3
 	VMOVUPD     Z1, Z4
 	VPERMI2PD   Z3, Z2, Z4
-	VMOVUPD     erfcxRows2<>+0(SB), Z2
-	VMOVUPD     erfcxRows2<>+64(SB), Z3
+	VMOVUPD     erfcRows2<>+0(SB), Z2
+	VMOVUPD     erfcRows2<>+64(SB), Z3
 	VMOVUPD     Z1, Z5
 	VPERMI2PD   Z3, Z2, Z5
 	VMOVUPD     Z0, Z2
@@ -9995,81 +9995,81 @@ vector:
 	VSUBPD      Z2, Z4, Z3
 	VFMADD213PD Z3, Z0, Z5
 	VMULPD      Z0, Z0, Z3
-	VMOVUPD     erfcxRows18<>+0(SB), Z4
-	VMOVUPD     erfcxRows18<>+64(SB), Z6
+	VMOVUPD     erfcRows18<>+0(SB), Z4
+	VMOVUPD     erfcRows18<>+64(SB), Z6
 	VMOVUPD     Z1, Z7
 	VPERMI2PD   Z6, Z4, Z7
-	VMOVUPD     erfcxRows17<>+0(SB), Z4
-	VMOVUPD     erfcxRows17<>+64(SB), Z6
+	VMOVUPD     erfcRows17<>+0(SB), Z4
+	VMOVUPD     erfcRows17<>+64(SB), Z6
 	VMOVUPD     Z1, Z8
 	VPERMI2PD   Z6, Z4, Z8
-	VMOVUPD     erfcxRows16<>+0(SB), Z4
-	VMOVUPD     erfcxRows16<>+64(SB), Z6
+	VMOVUPD     erfcRows16<>+0(SB), Z4
+	VMOVUPD     erfcRows16<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows15<>+0(SB), Z4
-	VMOVUPD     erfcxRows15<>+64(SB), Z6
+	VMOVUPD     erfcRows15<>+0(SB), Z4
+	VMOVUPD     erfcRows15<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows14<>+0(SB), Z4
-	VMOVUPD     erfcxRows14<>+64(SB), Z6
+	VMOVUPD     erfcRows14<>+0(SB), Z4
+	VMOVUPD     erfcRows14<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows13<>+0(SB), Z4
-	VMOVUPD     erfcxRows13<>+64(SB), Z6
+	VMOVUPD     erfcRows13<>+0(SB), Z4
+	VMOVUPD     erfcRows13<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows12<>+0(SB), Z4
-	VMOVUPD     erfcxRows12<>+64(SB), Z6
+	VMOVUPD     erfcRows12<>+0(SB), Z4
+	VMOVUPD     erfcRows12<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows11<>+0(SB), Z4
-	VMOVUPD     erfcxRows11<>+64(SB), Z6
+	VMOVUPD     erfcRows11<>+0(SB), Z4
+	VMOVUPD     erfcRows11<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows10<>+0(SB), Z4
-	VMOVUPD     erfcxRows10<>+64(SB), Z6
+	VMOVUPD     erfcRows10<>+0(SB), Z4
+	VMOVUPD     erfcRows10<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows9<>+0(SB), Z4
-	VMOVUPD     erfcxRows9<>+64(SB), Z6
+	VMOVUPD     erfcRows9<>+0(SB), Z4
+	VMOVUPD     erfcRows9<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows8<>+0(SB), Z4
-	VMOVUPD     erfcxRows8<>+64(SB), Z6
+	VMOVUPD     erfcRows8<>+0(SB), Z4
+	VMOVUPD     erfcRows8<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows7<>+0(SB), Z4
-	VMOVUPD     erfcxRows7<>+64(SB), Z6
+	VMOVUPD     erfcRows7<>+0(SB), Z4
+	VMOVUPD     erfcRows7<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows6<>+0(SB), Z4
-	VMOVUPD     erfcxRows6<>+64(SB), Z6
+	VMOVUPD     erfcRows6<>+0(SB), Z4
+	VMOVUPD     erfcRows6<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows5<>+0(SB), Z4
-	VMOVUPD     erfcxRows5<>+64(SB), Z6
+	VMOVUPD     erfcRows5<>+0(SB), Z4
+	VMOVUPD     erfcRows5<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows4<>+0(SB), Z4
-	VMOVUPD     erfcxRows4<>+64(SB), Z6
+	VMOVUPD     erfcRows4<>+0(SB), Z4
+	VMOVUPD     erfcRows4<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows3<>+0(SB), Z4
-	VMOVUPD     erfcxRows3<>+64(SB), Z6
+	VMOVUPD     erfcRows3<>+0(SB), Z4
+	VMOVUPD     erfcRows3<>+64(SB), Z6
 	VMOVUPD     Z1, Z1
 	VPERMI2PD   Z6, Z4, Z1
 	VFMADD213PD Z1, Z3, Z8
@@ -10093,17 +10093,17 @@ vectordone:
 	KORTESTB    K2, K3
 	JNZ         stop
 	VPSRLQ      $0x33, Z0, Z1
-	VMOVUPD     erfcxRows0<>+0(SB), Z2
-	VMOVUPD     erfcxRows0<>+64(SB), Z3
+	VMOVUPD     erfcRows0<>+0(SB), Z2
+	VMOVUPD     erfcRows0<>+64(SB), Z3
 	VMOVUPD     Z1, Z4
 	VPERMI2PD   Z3, Z2, Z4
 	VSUBPD      Z4, Z0, Z0
-	VMOVUPD     erfcxRows1<>+0(SB), Z2
-	VMOVUPD     erfcxRows1<>+64(SB), Z3
+	VMOVUPD     erfcRows1<>+0(SB), Z2
+	VMOVUPD     erfcRows1<>+64(SB), Z3
 	VMOVUPD     Z1, Z4
 	VPERMI2PD   Z3, Z2, Z4
-	VMOVUPD     erfcxRows2<>+0(SB), Z2
-	VMOVUPD     erfcxRows2<>+64(SB), Z3
+	VMOVUPD     erfcRows2<>+0(SB), Z2
+	VMOVUPD     erfcRows2<>+64(SB), Z3
 	VMOVUPD     Z1, Z5
 	VPERMI2PD   Z3, Z2, Z5
 	VMOVUPD     Z0, Z2
@@ -10111,81 +10111,81 @@ vectordone:
 	VSUBPD      Z2, Z4, Z3
 	VFMADD213PD Z3, Z0, Z5
 	VMULPD      Z0, Z0, Z3
-	VMOVUPD     erfcxRows18<>+0(SB), Z4
-	VMOVUPD     erfcxRows18<>+64(SB), Z6
+	VMOVUPD     erfcRows18<>+0(SB), Z4
+	VMOVUPD     erfcRows18<>+64(SB), Z6
 	VMOVUPD     Z1, Z7
 	VPERMI2PD   Z6, Z4, Z7
-	VMOVUPD     erfcxRows17<>+0(SB), Z4
-	VMOVUPD     erfcxRows17<>+64(SB), Z6
+	VMOVUPD     erfcRows17<>+0(SB), Z4
+	VMOVUPD     erfcRows17<>+64(SB), Z6
 	VMOVUPD     Z1, Z8
 	VPERMI2PD   Z6, Z4, Z8
-	VMOVUPD     erfcxRows16<>+0(SB), Z4
-	VMOVUPD     erfcxRows16<>+64(SB), Z6
+	VMOVUPD     erfcRows16<>+0(SB), Z4
+	VMOVUPD     erfcRows16<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows15<>+0(SB), Z4
-	VMOVUPD     erfcxRows15<>+64(SB), Z6
+	VMOVUPD     erfcRows15<>+0(SB), Z4
+	VMOVUPD     erfcRows15<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows14<>+0(SB), Z4
-	VMOVUPD     erfcxRows14<>+64(SB), Z6
+	VMOVUPD     erfcRows14<>+0(SB), Z4
+	VMOVUPD     erfcRows14<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows13<>+0(SB), Z4
-	VMOVUPD     erfcxRows13<>+64(SB), Z6
+	VMOVUPD     erfcRows13<>+0(SB), Z4
+	VMOVUPD     erfcRows13<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows12<>+0(SB), Z4
-	VMOVUPD     erfcxRows12<>+64(SB), Z6
+	VMOVUPD     erfcRows12<>+0(SB), Z4
+	VMOVUPD     erfcRows12<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows11<>+0(SB), Z4
-	VMOVUPD     erfcxRows11<>+64(SB), Z6
+	VMOVUPD     erfcRows11<>+0(SB), Z4
+	VMOVUPD     erfcRows11<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows10<>+0(SB), Z4
-	VMOVUPD     erfcxRows10<>+64(SB), Z6
+	VMOVUPD     erfcRows10<>+0(SB), Z4
+	VMOVUPD     erfcRows10<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows9<>+0(SB), Z4
-	VMOVUPD     erfcxRows9<>+64(SB), Z6
+	VMOVUPD     erfcRows9<>+0(SB), Z4
+	VMOVUPD     erfcRows9<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows8<>+0(SB), Z4
-	VMOVUPD     erfcxRows8<>+64(SB), Z6
+	VMOVUPD     erfcRows8<>+0(SB), Z4
+	VMOVUPD     erfcRows8<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows7<>+0(SB), Z4
-	VMOVUPD     erfcxRows7<>+64(SB), Z6
+	VMOVUPD     erfcRows7<>+0(SB), Z4
+	VMOVUPD     erfcRows7<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows6<>+0(SB), Z4
-	VMOVUPD     erfcxRows6<>+64(SB), Z6
+	VMOVUPD     erfcRows6<>+0(SB), Z4
+	VMOVUPD     erfcRows6<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows5<>+0(SB), Z4
-	VMOVUPD     erfcxRows5<>+64(SB), Z6
+	VMOVUPD     erfcRows5<>+0(SB), Z4
+	VMOVUPD     erfcRows5<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z8
-	VMOVUPD     erfcxRows4<>+0(SB), Z4
-	VMOVUPD     erfcxRows4<>+64(SB), Z6
+	VMOVUPD     erfcRows4<>+0(SB), Z4
+	VMOVUPD     erfcRows4<>+64(SB), Z6
 	VMOVUPD     Z1, Z9
 	VPERMI2PD   Z6, Z4, Z9
 	VFMADD213PD Z9, Z3, Z7
-	VMOVUPD     erfcxRows3<>+0(SB), Z4
-	VMOVUPD     erfcxRows3<>+64(SB), Z6
+	VMOVUPD     erfcRows3<>+0(SB), Z4
+	VMOVUPD     erfcRows3<>+64(SB), Z6
 	VMOVUPD     Z1, Z1
 	VPERMI2PD   Z6, Z4, Z1
 	VFMADD213PD Z1, Z3, Z8
@@ -10215,347 +10215,347 @@ DATA w4040000000000000<>+48(SB)/8, $0x4040000000000000
 DATA w4040000000000000<>+56(SB)/8, $0x4040000000000000
 GLOBL w4040000000000000<>(SB), RODATA|NOPTR, $64
 
-DATA erfcxRows0<>+0(SB)/8, $0x400414bd2e53f4dc
-DATA erfcxRows0<>+8(SB)/8, $0x400bdfe107bf2fe5
-DATA erfcxRows0<>+16(SB)/8, $0x401403d63505e69b
-DATA erfcxRows0<>+24(SB)/8, $0x401bdfeb826e6820
-DATA erfcxRows0<>+32(SB)/8, $0x4024147bdbc29c39
-DATA erfcxRows0<>+40(SB)/8, $0x402be36299cca26a
-DATA erfcxRows0<>+48(SB)/8, $0x4033e956779921f9
-DATA erfcxRows0<>+56(SB)/8, $0x403c054767748b11
-DATA erfcxRows0<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows0<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows0<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows0<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows0<>+96(SB)/8, $0x3fe3f6ae41b80f82
-DATA erfcxRows0<>+104(SB)/8, $0x3fec225dad70d0a3
-DATA erfcxRows0<>+112(SB)/8, $0x3ff3f23afc8f923b
-DATA erfcxRows0<>+120(SB)/8, $0x3ffc1b36758676c8
-GLOBL erfcxRows0<>(SB), RODATA|NOPTR, $128
+DATA erfcRows0<>+0(SB)/8, $0x400414bd2e53f4dc
+DATA erfcRows0<>+8(SB)/8, $0x400bdfe107bf2fe5
+DATA erfcRows0<>+16(SB)/8, $0x401403d63505e69b
+DATA erfcRows0<>+24(SB)/8, $0x401bdfeb826e6820
+DATA erfcRows0<>+32(SB)/8, $0x4024147bdbc29c39
+DATA erfcRows0<>+40(SB)/8, $0x402be36299cca26a
+DATA erfcRows0<>+48(SB)/8, $0x4033e956779921f9
+DATA erfcRows0<>+56(SB)/8, $0x403c054767748b11
+DATA erfcRows0<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows0<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows0<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows0<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows0<>+96(SB)/8, $0x3fe3f6ae41b80f82
+DATA erfcRows0<>+104(SB)/8, $0x3fec225dad70d0a3
+DATA erfcRows0<>+112(SB)/8, $0x3ff3f23afc8f923b
+DATA erfcRows0<>+120(SB)/8, $0x3ffc1b36758676c8
+GLOBL erfcRows0<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows1<>+0(SB)/8, $0x3fcae31dc217f428
-DATA erfcxRows1<>+8(SB)/8, $0x3fc3f5fc874cb679
-DATA erfcxRows1<>+16(SB)/8, $0x3fbc51e790856381
-DATA erfcxRows1<>+24(SB)/8, $0x3fb484d3c3c6eed2
-DATA erfcxRows1<>+32(SB)/8, $0x3faca179753a82d2
-DATA erfcxRows1<>+40(SB)/8, $0x3fa4a9bdc85e0ccb
-DATA erfcxRows1<>+48(SB)/8, $0x3f9cfa7d9643c857
-DATA erfcxRows1<>+56(SB)/8, $0x3f949adcaee27e39
-DATA erfcxRows1<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows1<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows1<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows1<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows1<>+96(SB)/8, $0x3fe1d573a0649ace
-DATA erfcxRows1<>+104(SB)/8, $0x3fdda1a090507b75
-DATA erfcxRows1<>+112(SB)/8, $0x3fd795ee997f9089
-DATA erfcxRows1<>+120(SB)/8, $0x3fd22ec4b70c14ad
-GLOBL erfcxRows1<>(SB), RODATA|NOPTR, $128
+DATA erfcRows1<>+0(SB)/8, $0x3fcae31dc217f428
+DATA erfcRows1<>+8(SB)/8, $0x3fc3f5fc874cb679
+DATA erfcRows1<>+16(SB)/8, $0x3fbc51e790856381
+DATA erfcRows1<>+24(SB)/8, $0x3fb484d3c3c6eed2
+DATA erfcRows1<>+32(SB)/8, $0x3faca179753a82d2
+DATA erfcRows1<>+40(SB)/8, $0x3fa4a9bdc85e0ccb
+DATA erfcRows1<>+48(SB)/8, $0x3f9cfa7d9643c857
+DATA erfcRows1<>+56(SB)/8, $0x3f949adcaee27e39
+DATA erfcRows1<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows1<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows1<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows1<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows1<>+96(SB)/8, $0x3fe1d573a0649ace
+DATA erfcRows1<>+104(SB)/8, $0x3fdda1a090507b75
+DATA erfcRows1<>+112(SB)/8, $0x3fd795ee997f9089
+DATA erfcRows1<>+120(SB)/8, $0x3fd22ec4b70c14ad
+GLOBL erfcRows1<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows2<>+0(SB)/8, $0xbfb2e77d0058be53
-DATA erfcxRows2<>+8(SB)/8, $0xbfa55474fbcb465f
-DATA erfcxRows2<>+16(SB)/8, $0xbf95d055640e756b
-DATA erfcxRows2<>+24(SB)/8, $0xbf8717fe20711b99
-DATA erfcxRows2<>+32(SB)/8, $0xbf7697a9cab48e59
-DATA erfcxRows2<>+40(SB)/8, $0xbf6796d391f2eec1
-DATA erfcxRows2<>+48(SB)/8, $0xbf573a3c722e95d2
-DATA erfcxRows2<>+56(SB)/8, $0xbf4780544fa29364
-DATA erfcxRows2<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows2<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows2<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows2<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows2<>+96(SB)/8, $0xbfdbb6828b83ec7a
-DATA erfcxRows2<>+104(SB)/8, $0xbfd41cdf52a11dee
-DATA erfcxRows2<>+112(SB)/8, $0xbfcad24276784f67
-DATA erfcxRows2<>+120(SB)/8, $0xbfc0aba64351dd66
-GLOBL erfcxRows2<>(SB), RODATA|NOPTR, $128
+DATA erfcRows2<>+0(SB)/8, $0xbfb2e77d0058be53
+DATA erfcRows2<>+8(SB)/8, $0xbfa55474fbcb465f
+DATA erfcRows2<>+16(SB)/8, $0xbf95d055640e756b
+DATA erfcRows2<>+24(SB)/8, $0xbf8717fe20711b99
+DATA erfcRows2<>+32(SB)/8, $0xbf7697a9cab48e59
+DATA erfcRows2<>+40(SB)/8, $0xbf6796d391f2eec1
+DATA erfcRows2<>+48(SB)/8, $0xbf573a3c722e95d2
+DATA erfcRows2<>+56(SB)/8, $0xbf4780544fa29364
+DATA erfcRows2<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows2<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows2<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows2<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows2<>+96(SB)/8, $0xbfdbb6828b83ec7a
+DATA erfcRows2<>+104(SB)/8, $0xbfd41cdf52a11dee
+DATA erfcRows2<>+112(SB)/8, $0xbfcad24276784f67
+DATA erfcRows2<>+120(SB)/8, $0xbfc0aba64351dd66
+GLOBL erfcRows2<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows18<>+0(SB)/8, $0xbdda888bc8a5f63a
-DATA erfcxRows18<>+8(SB)/8, $0xbdc7b413c8c04672
-DATA erfcxRows18<>+16(SB)/8, $0xbd0bc3d141fc6ec7
-DATA erfcxRows18<>+24(SB)/8, $0xbcb1fab2a2a5521a
-DATA erfcxRows18<>+32(SB)/8, $0xbc15b0c13e1fa997
-DATA erfcxRows18<>+40(SB)/8, $0xbb84d040d3cdf03e
-DATA erfcxRows18<>+48(SB)/8, $0xbb03de26884fd75e
-DATA erfcxRows18<>+56(SB)/8, $0xba6b674937ce7046
-DATA erfcxRows18<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows18<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows18<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows18<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows18<>+96(SB)/8, $0x3fef7c5cbcb1815c
-DATA erfcxRows18<>+104(SB)/8, $0x3ff5181a989b6381
-DATA erfcxRows18<>+112(SB)/8, $0xbeaf53446ae612d0
-DATA erfcxRows18<>+120(SB)/8, $0x3edcdf9217603e47
-GLOBL erfcxRows18<>(SB), RODATA|NOPTR, $128
+DATA erfcRows18<>+0(SB)/8, $0xbdda888bc8a5f63a
+DATA erfcRows18<>+8(SB)/8, $0xbdc7b413c8c04672
+DATA erfcRows18<>+16(SB)/8, $0xbd0bc3d141fc6ec7
+DATA erfcRows18<>+24(SB)/8, $0xbcb1fab2a2a5521a
+DATA erfcRows18<>+32(SB)/8, $0xbc15b0c13e1fa997
+DATA erfcRows18<>+40(SB)/8, $0xbb84d040d3cdf03e
+DATA erfcRows18<>+48(SB)/8, $0xbb03de26884fd75e
+DATA erfcRows18<>+56(SB)/8, $0xba6b674937ce7046
+DATA erfcRows18<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows18<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows18<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows18<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows18<>+96(SB)/8, $0x3fef7c5cbcb1815c
+DATA erfcRows18<>+104(SB)/8, $0x3ff5181a989b6381
+DATA erfcRows18<>+112(SB)/8, $0xbeaf53446ae612d0
+DATA erfcRows18<>+120(SB)/8, $0x3edcdf9217603e47
+GLOBL erfcRows18<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows17<>+0(SB)/8, $0x3deaca4e14fe18a5
-DATA erfcxRows17<>+8(SB)/8, $0x3db2afc47a883e3b
-DATA erfcxRows17<>+16(SB)/8, $0x3d35fa921a4ec17f
-DATA erfcxRows17<>+24(SB)/8, $0x3ccd0c6db7c3ee62
-DATA erfcxRows17<>+32(SB)/8, $0x3c4bb380d0157709
-DATA erfcxRows17<>+40(SB)/8, $0x3bd0dc085770c9b7
-DATA erfcxRows17<>+48(SB)/8, $0x3b4b128a1117c36d
-DATA erfcxRows17<>+56(SB)/8, $0x3ac556d4df290b75
-DATA erfcxRows17<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows17<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows17<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows17<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows17<>+96(SB)/8, $0xbf925698a45f559b
-DATA erfcxRows17<>+104(SB)/8, $0x3fb6a7608e8a3718
-DATA erfcxRows17<>+112(SB)/8, $0x3e78018a9dafd03d
-DATA erfcxRows17<>+120(SB)/8, $0x3ea8b1c93f3d09c4
-GLOBL erfcxRows17<>(SB), RODATA|NOPTR, $128
+DATA erfcRows17<>+0(SB)/8, $0x3deaca4e14fe18a5
+DATA erfcRows17<>+8(SB)/8, $0x3db2afc47a883e3b
+DATA erfcRows17<>+16(SB)/8, $0x3d35fa921a4ec17f
+DATA erfcRows17<>+24(SB)/8, $0x3ccd0c6db7c3ee62
+DATA erfcRows17<>+32(SB)/8, $0x3c4bb380d0157709
+DATA erfcRows17<>+40(SB)/8, $0x3bd0dc085770c9b7
+DATA erfcRows17<>+48(SB)/8, $0x3b4b128a1117c36d
+DATA erfcRows17<>+56(SB)/8, $0x3ac556d4df290b75
+DATA erfcRows17<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows17<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows17<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows17<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows17<>+96(SB)/8, $0xbf925698a45f559b
+DATA erfcRows17<>+104(SB)/8, $0x3fb6a7608e8a3718
+DATA erfcRows17<>+112(SB)/8, $0x3e78018a9dafd03d
+DATA erfcRows17<>+120(SB)/8, $0x3ea8b1c93f3d09c4
+GLOBL erfcRows17<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows16<>+0(SB)/8, $0xbe0b80d622508ecf
-DATA erfcxRows16<>+8(SB)/8, $0x3da30a63800f1382
-DATA erfcxRows16<>+16(SB)/8, $0xbd5f65550abccfb1
-DATA erfcxRows16<>+24(SB)/8, $0xbcf5caeef7127f5d
-DATA erfcxRows16<>+32(SB)/8, $0xbc8014b9784223e0
-DATA erfcxRows16<>+40(SB)/8, $0xbc0e1d90ce08b31f
-DATA erfcxRows16<>+48(SB)/8, $0xbb8d84d6ca1b1ad0
-DATA erfcxRows16<>+56(SB)/8, $0xbb11ef7b1e83a942
-DATA erfcxRows16<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows16<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows16<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows16<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows16<>+96(SB)/8, $0xbfaf68af14f42d7b
-DATA erfcxRows16<>+104(SB)/8, $0xbfb461b06d4ca458
-DATA erfcxRows16<>+112(SB)/8, $0x3e781fbd2df5b3ba
-DATA erfcxRows16<>+120(SB)/8, $0xbebc87422be45940
-GLOBL erfcxRows16<>(SB), RODATA|NOPTR, $128
+DATA erfcRows16<>+0(SB)/8, $0xbe0b80d622508ecf
+DATA erfcRows16<>+8(SB)/8, $0x3da30a63800f1382
+DATA erfcRows16<>+16(SB)/8, $0xbd5f65550abccfb1
+DATA erfcRows16<>+24(SB)/8, $0xbcf5caeef7127f5d
+DATA erfcRows16<>+32(SB)/8, $0xbc8014b9784223e0
+DATA erfcRows16<>+40(SB)/8, $0xbc0e1d90ce08b31f
+DATA erfcRows16<>+48(SB)/8, $0xbb8d84d6ca1b1ad0
+DATA erfcRows16<>+56(SB)/8, $0xbb11ef7b1e83a942
+DATA erfcRows16<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows16<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows16<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows16<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows16<>+96(SB)/8, $0xbfaf68af14f42d7b
+DATA erfcRows16<>+104(SB)/8, $0xbfb461b06d4ca458
+DATA erfcRows16<>+112(SB)/8, $0x3e781fbd2df5b3ba
+DATA erfcRows16<>+120(SB)/8, $0xbebc87422be45940
+GLOBL erfcRows16<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows15<>+0(SB)/8, $0x3e2fadc9bc69fc83
-DATA erfcxRows15<>+8(SB)/8, $0x3de4edd6bf907c95
-DATA erfcxRows15<>+16(SB)/8, $0x3d889eae071acb86
-DATA erfcxRows15<>+24(SB)/8, $0x3d285535ac4c49db
-DATA erfcxRows15<>+32(SB)/8, $0x3cb5dbc7cf9c896d
-DATA erfcxRows15<>+40(SB)/8, $0x3c4a64819b52f597
-DATA erfcxRows15<>+48(SB)/8, $0x3bd288f0aac21981
-DATA erfcxRows15<>+56(SB)/8, $0x3b5e938af970a5b5
-DATA erfcxRows15<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows15<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows15<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows15<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows15<>+96(SB)/8, $0x3f502b473ba3a1ed
-DATA erfcxRows15<>+104(SB)/8, $0xbf7396aca7718219
-DATA erfcxRows15<>+112(SB)/8, $0x3e9fec40f4004f30
-DATA erfcxRows15<>+120(SB)/8, $0xbe7aaa17d1923caf
-GLOBL erfcxRows15<>(SB), RODATA|NOPTR, $128
+DATA erfcRows15<>+0(SB)/8, $0x3e2fadc9bc69fc83
+DATA erfcRows15<>+8(SB)/8, $0x3de4edd6bf907c95
+DATA erfcRows15<>+16(SB)/8, $0x3d889eae071acb86
+DATA erfcRows15<>+24(SB)/8, $0x3d285535ac4c49db
+DATA erfcRows15<>+32(SB)/8, $0x3cb5dbc7cf9c896d
+DATA erfcRows15<>+40(SB)/8, $0x3c4a64819b52f597
+DATA erfcRows15<>+48(SB)/8, $0x3bd288f0aac21981
+DATA erfcRows15<>+56(SB)/8, $0x3b5e938af970a5b5
+DATA erfcRows15<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows15<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows15<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows15<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows15<>+96(SB)/8, $0x3f502b473ba3a1ed
+DATA erfcRows15<>+104(SB)/8, $0xbf7396aca7718219
+DATA erfcRows15<>+112(SB)/8, $0x3e9fec40f4004f30
+DATA erfcRows15<>+120(SB)/8, $0xbe7aaa17d1923caf
+GLOBL erfcRows15<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows14<>+0(SB)/8, $0xbe50d01d2156421d
-DATA erfcxRows14<>+8(SB)/8, $0xbe0c21b38cac4751
-DATA erfcxRows14<>+16(SB)/8, $0xbdb32a92b510b0ec
-DATA erfcxRows14<>+24(SB)/8, $0xbd5853823023117c
-DATA erfcxRows14<>+32(SB)/8, $0xbced991cfd2fbbb6
-DATA erfcxRows14<>+40(SB)/8, $0xbc87d84dfba9e90c
-DATA erfcxRows14<>+48(SB)/8, $0xbc17bcdcfecfe6f8
-DATA erfcxRows14<>+56(SB)/8, $0xbbab14b8eef1af1c
-DATA erfcxRows14<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows14<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows14<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows14<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows14<>+96(SB)/8, $0x3f590d88e2c5b456
-DATA erfcxRows14<>+104(SB)/8, $0x3f5fff9ab87facca
-DATA erfcxRows14<>+112(SB)/8, $0xbebc2109571e29de
-DATA erfcxRows14<>+120(SB)/8, $0xbe6d1ba567b8ef32
-GLOBL erfcxRows14<>(SB), RODATA|NOPTR, $128
+DATA erfcRows14<>+0(SB)/8, $0xbe50d01d2156421d
+DATA erfcRows14<>+8(SB)/8, $0xbe0c21b38cac4751
+DATA erfcRows14<>+16(SB)/8, $0xbdb32a92b510b0ec
+DATA erfcRows14<>+24(SB)/8, $0xbd5853823023117c
+DATA erfcRows14<>+32(SB)/8, $0xbced991cfd2fbbb6
+DATA erfcRows14<>+40(SB)/8, $0xbc87d84dfba9e90c
+DATA erfcRows14<>+48(SB)/8, $0xbc17bcdcfecfe6f8
+DATA erfcRows14<>+56(SB)/8, $0xbbab14b8eef1af1c
+DATA erfcRows14<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows14<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows14<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows14<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows14<>+96(SB)/8, $0x3f590d88e2c5b456
+DATA erfcRows14<>+104(SB)/8, $0x3f5fff9ab87facca
+DATA erfcRows14<>+112(SB)/8, $0xbebc2109571e29de
+DATA erfcRows14<>+120(SB)/8, $0xbe6d1ba567b8ef32
+GLOBL erfcRows14<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows13<>+0(SB)/8, $0x3e7175de8a830b4b
-DATA erfcxRows13<>+8(SB)/8, $0x3e30e15ad63632d3
-DATA erfcxRows13<>+16(SB)/8, $0x3ddd6256b4c2b528
-DATA erfcxRows13<>+24(SB)/8, $0x3d87d0f03362571c
-DATA erfcxRows13<>+32(SB)/8, $0x3d23c54d51acfbf8
-DATA erfcxRows13<>+40(SB)/8, $0x3cc586332d0f4102
-DATA erfcxRows13<>+48(SB)/8, $0x3c5e11e4a42270e2
-DATA erfcxRows13<>+56(SB)/8, $0x3bf7f3b141f0f854
-DATA erfcxRows13<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows13<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows13<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows13<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows13<>+96(SB)/8, $0x3f0b6b9a6e6de712
-DATA erfcxRows13<>+104(SB)/8, $0x3f20b6f8af766c07
-DATA erfcxRows13<>+112(SB)/8, $0x3ed6ef9d2f969029
-DATA erfcxRows13<>+120(SB)/8, $0x3eab9045b65476af
-GLOBL erfcxRows13<>(SB), RODATA|NOPTR, $128
+DATA erfcRows13<>+0(SB)/8, $0x3e7175de8a830b4b
+DATA erfcRows13<>+8(SB)/8, $0x3e30e15ad63632d3
+DATA erfcRows13<>+16(SB)/8, $0x3ddd6256b4c2b528
+DATA erfcRows13<>+24(SB)/8, $0x3d87d0f03362571c
+DATA erfcRows13<>+32(SB)/8, $0x3d23c54d51acfbf8
+DATA erfcRows13<>+40(SB)/8, $0x3cc586332d0f4102
+DATA erfcRows13<>+48(SB)/8, $0x3c5e11e4a42270e2
+DATA erfcRows13<>+56(SB)/8, $0x3bf7f3b141f0f854
+DATA erfcRows13<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows13<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows13<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows13<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows13<>+96(SB)/8, $0x3f0b6b9a6e6de712
+DATA erfcRows13<>+104(SB)/8, $0x3f20b6f8af766c07
+DATA erfcRows13<>+112(SB)/8, $0x3ed6ef9d2f969029
+DATA erfcRows13<>+120(SB)/8, $0x3eab9045b65476af
+GLOBL erfcRows13<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows12<>+0(SB)/8, $0xbe91c73fc35cde1f
-DATA erfcxRows12<>+8(SB)/8, $0xbe544a668275c06f
-DATA erfcxRows12<>+16(SB)/8, $0xbe06450930abdc5f
-DATA erfcxRows12<>+24(SB)/8, $0xbdb7347c83487e35
-DATA erfcxRows12<>+32(SB)/8, $0xbd5a4ecb8757f54a
-DATA erfcxRows12<>+40(SB)/8, $0xbd035d73478c778e
-DATA erfcxRows12<>+48(SB)/8, $0xbca30173e183578b
-DATA erfcxRows12<>+56(SB)/8, $0xbc452509b92431cb
-DATA erfcxRows12<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows12<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows12<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows12<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows12<>+96(SB)/8, $0xbf2e10394c95a0cd
-DATA erfcxRows12<>+104(SB)/8, $0xbf19bc601a2e2ccc
-DATA erfcxRows12<>+112(SB)/8, $0xbef26a41151c526f
-DATA erfcxRows12<>+120(SB)/8, $0xbec816865519d8ba
-GLOBL erfcxRows12<>(SB), RODATA|NOPTR, $128
+DATA erfcRows12<>+0(SB)/8, $0xbe91c73fc35cde1f
+DATA erfcRows12<>+8(SB)/8, $0xbe544a668275c06f
+DATA erfcRows12<>+16(SB)/8, $0xbe06450930abdc5f
+DATA erfcRows12<>+24(SB)/8, $0xbdb7347c83487e35
+DATA erfcRows12<>+32(SB)/8, $0xbd5a4ecb8757f54a
+DATA erfcRows12<>+40(SB)/8, $0xbd035d73478c778e
+DATA erfcRows12<>+48(SB)/8, $0xbca30173e183578b
+DATA erfcRows12<>+56(SB)/8, $0xbc452509b92431cb
+DATA erfcRows12<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows12<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows12<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows12<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows12<>+96(SB)/8, $0xbf2e10394c95a0cd
+DATA erfcRows12<>+104(SB)/8, $0xbf19bc601a2e2ccc
+DATA erfcRows12<>+112(SB)/8, $0xbef26a41151c526f
+DATA erfcRows12<>+120(SB)/8, $0xbec816865519d8ba
+GLOBL erfcRows12<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows11<>+0(SB)/8, $0x3eb1b457969e188f
-DATA erfcxRows11<>+8(SB)/8, $0x3e7800b1c762f6a0
-DATA erfcxRows11<>+16(SB)/8, $0x3e30aef8943153ff
-DATA erfcxRows11<>+24(SB)/8, $0x3de67258d74404af
-DATA erfcxRows11<>+32(SB)/8, $0x3d916f51fddea8d9
-DATA erfcxRows11<>+40(SB)/8, $0x3d41618792d41381
-DATA erfcxRows11<>+48(SB)/8, $0x3ce800faf8c7a041
-DATA erfcxRows11<>+56(SB)/8, $0x3c92a7b95b735c84
-DATA erfcxRows11<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows11<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows11<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows11<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows11<>+96(SB)/8, $0x3f42be81566ff06c
-DATA erfcxRows11<>+104(SB)/8, $0x3f2b738d4573919f
-DATA erfcxRows11<>+112(SB)/8, $0x3f0cada1ec401e58
-DATA erfcxRows11<>+120(SB)/8, $0x3ee4b55424197b75
-GLOBL erfcxRows11<>(SB), RODATA|NOPTR, $128
+DATA erfcRows11<>+0(SB)/8, $0x3eb1b457969e188f
+DATA erfcRows11<>+8(SB)/8, $0x3e7800b1c762f6a0
+DATA erfcRows11<>+16(SB)/8, $0x3e30aef8943153ff
+DATA erfcRows11<>+24(SB)/8, $0x3de67258d74404af
+DATA erfcRows11<>+32(SB)/8, $0x3d916f51fddea8d9
+DATA erfcRows11<>+40(SB)/8, $0x3d41618792d41381
+DATA erfcRows11<>+48(SB)/8, $0x3ce800faf8c7a041
+DATA erfcRows11<>+56(SB)/8, $0x3c92a7b95b735c84
+DATA erfcRows11<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows11<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows11<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows11<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows11<>+96(SB)/8, $0x3f42be81566ff06c
+DATA erfcRows11<>+104(SB)/8, $0x3f2b738d4573919f
+DATA erfcRows11<>+112(SB)/8, $0x3f0cada1ec401e58
+DATA erfcRows11<>+120(SB)/8, $0x3ee4b55424197b75
+GLOBL erfcRows11<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows10<>+0(SB)/8, $0xbed138b45c990cbe
-DATA erfcxRows10<>+8(SB)/8, $0xbe9be2717df8c06a
-DATA erfcxRows10<>+16(SB)/8, $0xbe58b296b4ce090a
-DATA erfcxRows10<>+24(SB)/8, $0xbe158c17a08e03d7
-DATA erfcxRows10<>+32(SB)/8, $0xbdc702e29a5a0d93
-DATA erfcxRows10<>+40(SB)/8, $0xbd7f2099c900aa9d
-DATA erfcxRows10<>+48(SB)/8, $0xbd2e47cda52cc4d6
-DATA erfcxRows10<>+56(SB)/8, $0xbce072e93b61b2ee
-DATA erfcxRows10<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows10<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows10<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows10<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows10<>+96(SB)/8, $0xbf58a99109b3224a
-DATA erfcxRows10<>+104(SB)/8, $0xbf4333b094022f06
-DATA erfcxRows10<>+112(SB)/8, $0xbf25995e42e8c74a
-DATA erfcxRows10<>+120(SB)/8, $0xbf0159895479804c
-GLOBL erfcxRows10<>(SB), RODATA|NOPTR, $128
+DATA erfcRows10<>+0(SB)/8, $0xbed138b45c990cbe
+DATA erfcRows10<>+8(SB)/8, $0xbe9be2717df8c06a
+DATA erfcRows10<>+16(SB)/8, $0xbe58b296b4ce090a
+DATA erfcRows10<>+24(SB)/8, $0xbe158c17a08e03d7
+DATA erfcRows10<>+32(SB)/8, $0xbdc702e29a5a0d93
+DATA erfcRows10<>+40(SB)/8, $0xbd7f2099c900aa9d
+DATA erfcRows10<>+48(SB)/8, $0xbd2e47cda52cc4d6
+DATA erfcRows10<>+56(SB)/8, $0xbce072e93b61b2ee
+DATA erfcRows10<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows10<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows10<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows10<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows10<>+96(SB)/8, $0xbf58a99109b3224a
+DATA erfcRows10<>+104(SB)/8, $0xbf4333b094022f06
+DATA erfcRows10<>+112(SB)/8, $0xbf25995e42e8c74a
+DATA erfcRows10<>+120(SB)/8, $0xbf0159895479804c
+GLOBL erfcRows10<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows9<>+0(SB)/8, $0x3ef056f526330964
-DATA erfcxRows9<>+8(SB)/8, $0x3ebfca5f0fba6ed6
-DATA erfcxRows9<>+16(SB)/8, $0x3e820deb4e011ec1
-DATA erfcxRows9<>+24(SB)/8, $0x3e4485e9947099c1
-DATA erfcxRows9<>+32(SB)/8, $0x3dfe3dc3808abd61
-DATA erfcxRows9<>+40(SB)/8, $0x3dbbce80775a08b2
-DATA erfcxRows9<>+48(SB)/8, $0x3d73137192533bdd
-DATA erfcxRows9<>+56(SB)/8, $0x3d2cfd2928a4432a
-DATA erfcxRows9<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows9<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows9<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows9<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows9<>+96(SB)/8, $0x3f6f1d441a8b8c3d
-DATA erfcxRows9<>+104(SB)/8, $0x3f59b17787982049
-DATA erfcxRows9<>+112(SB)/8, $0x3f3f6315896942d1
-DATA erfcxRows9<>+120(SB)/8, $0x3f1c2ea97cd84fce
-GLOBL erfcxRows9<>(SB), RODATA|NOPTR, $128
+DATA erfcRows9<>+0(SB)/8, $0x3ef056f526330964
+DATA erfcRows9<>+8(SB)/8, $0x3ebfca5f0fba6ed6
+DATA erfcRows9<>+16(SB)/8, $0x3e820deb4e011ec1
+DATA erfcRows9<>+24(SB)/8, $0x3e4485e9947099c1
+DATA erfcRows9<>+32(SB)/8, $0x3dfe3dc3808abd61
+DATA erfcRows9<>+40(SB)/8, $0x3dbbce80775a08b2
+DATA erfcRows9<>+48(SB)/8, $0x3d73137192533bdd
+DATA erfcRows9<>+56(SB)/8, $0x3d2cfd2928a4432a
+DATA erfcRows9<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows9<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows9<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows9<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows9<>+96(SB)/8, $0x3f6f1d441a8b8c3d
+DATA erfcRows9<>+104(SB)/8, $0x3f59b17787982049
+DATA erfcRows9<>+112(SB)/8, $0x3f3f6315896942d1
+DATA erfcRows9<>+120(SB)/8, $0x3f1c2ea97cd84fce
+GLOBL erfcRows9<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows8<>+0(SB)/8, $0xbf0e31c5b5d772f8
-DATA erfcxRows8<>+8(SB)/8, $0xbee1c46cb7285dc6
-DATA erfcxRows8<>+16(SB)/8, $0xbeaa0ed7a07847cd
-DATA erfcxRows8<>+24(SB)/8, $0xbe736472f1c81132
-DATA erfcxRows8<>+32(SB)/8, $0xbe33c90fc025cd9d
-DATA erfcxRows8<>+40(SB)/8, $0xbdf8c7e5a8e89cca
-DATA erfcxRows8<>+48(SB)/8, $0xbdb8016a9237ab37
-DATA erfcxRows8<>+56(SB)/8, $0xbd79874ecd9c6b9c
-DATA erfcxRows8<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows8<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows8<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows8<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows8<>+96(SB)/8, $0xbf82ba0b1673d459
-DATA erfcxRows8<>+104(SB)/8, $0xbf7073a4b557c740
-DATA erfcxRows8<>+112(SB)/8, $0xbf55ee7ad4e8ac59
-DATA erfcxRows8<>+120(SB)/8, $0xbf3622c7dc09735d
-GLOBL erfcxRows8<>(SB), RODATA|NOPTR, $128
+DATA erfcRows8<>+0(SB)/8, $0xbf0e31c5b5d772f8
+DATA erfcRows8<>+8(SB)/8, $0xbee1c46cb7285dc6
+DATA erfcRows8<>+16(SB)/8, $0xbeaa0ed7a07847cd
+DATA erfcRows8<>+24(SB)/8, $0xbe736472f1c81132
+DATA erfcRows8<>+32(SB)/8, $0xbe33c90fc025cd9d
+DATA erfcRows8<>+40(SB)/8, $0xbdf8c7e5a8e89cca
+DATA erfcRows8<>+48(SB)/8, $0xbdb8016a9237ab37
+DATA erfcRows8<>+56(SB)/8, $0xbd79874ecd9c6b9c
+DATA erfcRows8<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows8<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows8<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows8<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows8<>+96(SB)/8, $0xbf82ba0b1673d459
+DATA erfcRows8<>+104(SB)/8, $0xbf7073a4b557c740
+DATA erfcRows8<>+112(SB)/8, $0xbf55ee7ad4e8ac59
+DATA erfcRows8<>+120(SB)/8, $0xbf3622c7dc09735d
+GLOBL erfcRows8<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows7<>+0(SB)/8, $0x3f2b1e27c278fe96
-DATA erfcxRows7<>+8(SB)/8, $0x3f037355626e8e99
-DATA erfcxRows7<>+16(SB)/8, $0x3ed28e24005c941e
-DATA erfcxRows7<>+24(SB)/8, $0x3ea22cd24f21e1d8
-DATA erfcxRows7<>+32(SB)/8, $0x3e69c696491e1e49
-DATA erfcxRows7<>+40(SB)/8, $0x3e3607fa2896245c
-DATA erfcxRows7<>+48(SB)/8, $0x3dfe2c12adbafc57
-DATA erfcxRows7<>+56(SB)/8, $0x3dc6779837bf1bac
-DATA erfcxRows7<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows7<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows7<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows7<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows7<>+96(SB)/8, $0x3f95660bc795f24c
-DATA erfcxRows7<>+104(SB)/8, $0x3f841425bc224237
-DATA erfcxRows7<>+112(SB)/8, $0x3f6d5d27a0ef8574
-DATA erfcxRows7<>+120(SB)/8, $0x3f50c44b40594917
-GLOBL erfcxRows7<>(SB), RODATA|NOPTR, $128
+DATA erfcRows7<>+0(SB)/8, $0x3f2b1e27c278fe96
+DATA erfcRows7<>+8(SB)/8, $0x3f037355626e8e99
+DATA erfcRows7<>+16(SB)/8, $0x3ed28e24005c941e
+DATA erfcRows7<>+24(SB)/8, $0x3ea22cd24f21e1d8
+DATA erfcRows7<>+32(SB)/8, $0x3e69c696491e1e49
+DATA erfcRows7<>+40(SB)/8, $0x3e3607fa2896245c
+DATA erfcRows7<>+48(SB)/8, $0x3dfe2c12adbafc57
+DATA erfcRows7<>+56(SB)/8, $0x3dc6779837bf1bac
+DATA erfcRows7<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows7<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows7<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows7<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows7<>+96(SB)/8, $0x3f95660bc795f24c
+DATA erfcRows7<>+104(SB)/8, $0x3f841425bc224237
+DATA erfcRows7<>+112(SB)/8, $0x3f6d5d27a0ef8574
+DATA erfcRows7<>+120(SB)/8, $0x3f50c44b40594917
+GLOBL erfcRows7<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows6<>+0(SB)/8, $0xbf479f4f439857f5
-DATA erfcxRows6<>+8(SB)/8, $0xbf24d45c55fe5806
-DATA erfcxRows6<>+16(SB)/8, $0xbefa0fbfa764cf6b
-DATA erfcxRows6<>+24(SB)/8, $0xbed0e47dd8db0cb4
-DATA erfcxRows6<>+32(SB)/8, $0xbea0b71d3e4622ba
-DATA erfcxRows6<>+40(SB)/8, $0xbe738a032eeca94f
-DATA erfcxRows6<>+48(SB)/8, $0xbe42f03000f524fd
-DATA erfcxRows6<>+56(SB)/8, $0xbe13c2b067809ebe
-DATA erfcxRows6<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows6<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows6<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows6<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows6<>+96(SB)/8, $0xbfa70f8fa1a3c2ca
-DATA erfcxRows6<>+104(SB)/8, $0xbf9738c88e6f71f2
-DATA erfcxRows6<>+112(SB)/8, $0xbf82bf20cf239daf
-DATA erfcxRows6<>+120(SB)/8, $0xbf68693b6f031508
-GLOBL erfcxRows6<>(SB), RODATA|NOPTR, $128
+DATA erfcRows6<>+0(SB)/8, $0xbf479f4f439857f5
+DATA erfcRows6<>+8(SB)/8, $0xbf24d45c55fe5806
+DATA erfcRows6<>+16(SB)/8, $0xbefa0fbfa764cf6b
+DATA erfcRows6<>+24(SB)/8, $0xbed0e47dd8db0cb4
+DATA erfcRows6<>+32(SB)/8, $0xbea0b71d3e4622ba
+DATA erfcRows6<>+40(SB)/8, $0xbe738a032eeca94f
+DATA erfcRows6<>+48(SB)/8, $0xbe42f03000f524fd
+DATA erfcRows6<>+56(SB)/8, $0xbe13c2b067809ebe
+DATA erfcRows6<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows6<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows6<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows6<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows6<>+96(SB)/8, $0xbfa70f8fa1a3c2ca
+DATA erfcRows6<>+104(SB)/8, $0xbf9738c88e6f71f2
+DATA erfcRows6<>+112(SB)/8, $0xbf82bf20cf239daf
+DATA erfcRows6<>+120(SB)/8, $0xbf68693b6f031508
+GLOBL erfcRows6<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows5<>+0(SB)/8, $0x3f63e888375f04e3
-DATA erfcxRows5<>+8(SB)/8, $0x3f45ca8848af69a8
-DATA erfcxRows5<>+16(SB)/8, $0x3f220a4b1720339b
-DATA erfcxRows5<>+24(SB)/8, $0x3eff22315508990b
-DATA erfcxRows5<>+32(SB)/8, $0x3ed594f25d62df9c
-DATA erfcxRows5<>+40(SB)/8, $0x3eb14961d938fe12
-DATA erfcxRows5<>+48(SB)/8, $0x3e87beab30c8240a
-DATA erfcxRows5<>+56(SB)/8, $0x3e615e769024bc4f
-DATA erfcxRows5<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows5<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows5<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows5<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows5<>+96(SB)/8, $0x3fb73e0a13b24bcb
-DATA erfcxRows5<>+104(SB)/8, $0x3fa9446c33eb0211
-DATA erfcxRows5<>+112(SB)/8, $0x3f96b2524dd64b9b
-DATA erfcxRows5<>+120(SB)/8, $0x3f8102076368605a
-GLOBL erfcxRows5<>(SB), RODATA|NOPTR, $128
+DATA erfcRows5<>+0(SB)/8, $0x3f63e888375f04e3
+DATA erfcRows5<>+8(SB)/8, $0x3f45ca8848af69a8
+DATA erfcRows5<>+16(SB)/8, $0x3f220a4b1720339b
+DATA erfcRows5<>+24(SB)/8, $0x3eff22315508990b
+DATA erfcRows5<>+32(SB)/8, $0x3ed594f25d62df9c
+DATA erfcRows5<>+40(SB)/8, $0x3eb14961d938fe12
+DATA erfcRows5<>+48(SB)/8, $0x3e87beab30c8240a
+DATA erfcRows5<>+56(SB)/8, $0x3e615e769024bc4f
+DATA erfcRows5<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows5<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows5<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows5<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows5<>+96(SB)/8, $0x3fb73e0a13b24bcb
+DATA erfcRows5<>+104(SB)/8, $0x3fa9446c33eb0211
+DATA erfcRows5<>+112(SB)/8, $0x3f96b2524dd64b9b
+DATA erfcRows5<>+120(SB)/8, $0x3f8102076368605a
+GLOBL erfcRows5<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows4<>+0(SB)/8, $0xbf802f208c84cd4f
-DATA erfcxRows4<>+8(SB)/8, $0xbf663c860dd2f14a
-DATA erfcxRows4<>+16(SB)/8, $0xbf489a6c49858a23
-DATA erfcxRows4<>+24(SB)/8, $0xbf2c708ede7987b8
-DATA erfcxRows4<>+32(SB)/8, $0xbf0bbcf75993689b
-DATA erfcxRows4<>+40(SB)/8, $0xbeee8332d256c77a
-DATA erfcxRows4<>+48(SB)/8, $0xbecdbc0cb13be26d
-DATA erfcxRows4<>+56(SB)/8, $0xbeae83bde14b746c
-DATA erfcxRows4<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows4<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows4<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows4<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows4<>+96(SB)/8, $0xbfc5a9ba8225d716
-DATA erfcxRows4<>+104(SB)/8, $0xbfb99efe052281e1
-DATA erfcxRows4<>+112(SB)/8, $0xbfa9dd23c471679b
-DATA erfcxRows4<>+120(SB)/8, $0xbf96911fb1cbda8d
-GLOBL erfcxRows4<>(SB), RODATA|NOPTR, $128
+DATA erfcRows4<>+0(SB)/8, $0xbf802f208c84cd4f
+DATA erfcRows4<>+8(SB)/8, $0xbf663c860dd2f14a
+DATA erfcRows4<>+16(SB)/8, $0xbf489a6c49858a23
+DATA erfcRows4<>+24(SB)/8, $0xbf2c708ede7987b8
+DATA erfcRows4<>+32(SB)/8, $0xbf0bbcf75993689b
+DATA erfcRows4<>+40(SB)/8, $0xbeee8332d256c77a
+DATA erfcRows4<>+48(SB)/8, $0xbecdbc0cb13be26d
+DATA erfcRows4<>+56(SB)/8, $0xbeae83bde14b746c
+DATA erfcRows4<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows4<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows4<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows4<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows4<>+96(SB)/8, $0xbfc5a9ba8225d716
+DATA erfcRows4<>+104(SB)/8, $0xbfb99efe052281e1
+DATA erfcRows4<>+112(SB)/8, $0xbfa9dd23c471679b
+DATA erfcRows4<>+120(SB)/8, $0xbf96911fb1cbda8d
+GLOBL erfcRows4<>(SB), RODATA|NOPTR, $128
 
-DATA erfcxRows3<>+0(SB)/8, $0x3f994a0501ba4d94
-DATA erfcxRows3<>+8(SB)/8, $0x3f8617f449e0e7b2
-DATA erfcxRows3<>+16(SB)/8, $0x3f70841b8b04d67a
-DATA erfcxRows3<>+24(SB)/8, $0x3f59bf0bc881c3e2
-DATA erfcxRows3<>+32(SB)/8, $0x3f41be2fd8de5715
-DATA erfcxRows3<>+40(SB)/8, $0x3f2adca91dd4423d
-DATA erfcxRows3<>+48(SB)/8, $0x3f129837c95a88a2
-DATA erfcxRows3<>+56(SB)/8, $0x3efac9ad4851d78b
-DATA erfcxRows3<>+64(SB)/8, $0x0000000000000000
-DATA erfcxRows3<>+72(SB)/8, $0x0000000000000000
-DATA erfcxRows3<>+80(SB)/8, $0x0000000000000000
-DATA erfcxRows3<>+88(SB)/8, $0x0000000000000000
-DATA erfcxRows3<>+96(SB)/8, $0x3fd260e7c9126464
-DATA erfcxRows3<>+104(SB)/8, $0x3fc7e587339f5cd4
-DATA erfcxRows3<>+112(SB)/8, $0x3fbb783e6efe6d0a
-DATA erfcxRows3<>+120(SB)/8, $0x3fac533047cb7dba
-GLOBL erfcxRows3<>(SB), RODATA|NOPTR, $128
+DATA erfcRows3<>+0(SB)/8, $0x3f994a0501ba4d94
+DATA erfcRows3<>+8(SB)/8, $0x3f8617f449e0e7b2
+DATA erfcRows3<>+16(SB)/8, $0x3f70841b8b04d67a
+DATA erfcRows3<>+24(SB)/8, $0x3f59bf0bc881c3e2
+DATA erfcRows3<>+32(SB)/8, $0x3f41be2fd8de5715
+DATA erfcRows3<>+40(SB)/8, $0x3f2adca91dd4423d
+DATA erfcRows3<>+48(SB)/8, $0x3f129837c95a88a2
+DATA erfcRows3<>+56(SB)/8, $0x3efac9ad4851d78b
+DATA erfcRows3<>+64(SB)/8, $0x0000000000000000
+DATA erfcRows3<>+72(SB)/8, $0x0000000000000000
+DATA erfcRows3<>+80(SB)/8, $0x0000000000000000
+DATA erfcRows3<>+88(SB)/8, $0x0000000000000000
+DATA erfcRows3<>+96(SB)/8, $0x3fd260e7c9126464
+DATA erfcRows3<>+104(SB)/8, $0x3fc7e587339f5cd4
+DATA erfcRows3<>+112(SB)/8, $0x3fbb783e6efe6d0a
+DATA erfcRows3<>+120(SB)/8, $0x3fac533047cb7dba
+GLOBL erfcRows3<>(SB), RODATA|NOPTR, $128
 
 // func logNormCdfByAVX512(dst []float64, x []float64, log []float64, right []float64)
 // Requires: AVX, AVX512F, BMI2
@@ -11606,348 +11606,6 @@ DATA w403c000000000000<>+40(SB)/8, $0x403c000000000000
 DATA w403c000000000000<>+48(SB)/8, $0x403c000000000000
 DATA w403c000000000000<>+56(SB)/8, $0x403c000000000000
 GLOBL w403c000000000000<>(SB), RODATA|NOPTR, $64
-
-DATA erfcRows0<>+0(SB)/8, $0x400414bd2e53f4dc
-DATA erfcRows0<>+8(SB)/8, $0x400bdfe107bf2fe5
-DATA erfcRows0<>+16(SB)/8, $0x401403d63505e69b
-DATA erfcRows0<>+24(SB)/8, $0x401bdfeb826e6820
-DATA erfcRows0<>+32(SB)/8, $0x4024147bdbc29c39
-DATA erfcRows0<>+40(SB)/8, $0x402be36299cca26a
-DATA erfcRows0<>+48(SB)/8, $0x4033e956779921f9
-DATA erfcRows0<>+56(SB)/8, $0x403c054767748b11
-DATA erfcRows0<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows0<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows0<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows0<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows0<>+96(SB)/8, $0x3fe3f6ae41b80f82
-DATA erfcRows0<>+104(SB)/8, $0x3fec225dad70d0a3
-DATA erfcRows0<>+112(SB)/8, $0x3ff3f23afc8f923b
-DATA erfcRows0<>+120(SB)/8, $0x3ffc1b36758676c8
-GLOBL erfcRows0<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows1<>+0(SB)/8, $0x3fcae31dc217f428
-DATA erfcRows1<>+8(SB)/8, $0x3fc3f5fc874cb679
-DATA erfcRows1<>+16(SB)/8, $0x3fbc51e790856381
-DATA erfcRows1<>+24(SB)/8, $0x3fb484d3c3c6eed2
-DATA erfcRows1<>+32(SB)/8, $0x3faca179753a82d2
-DATA erfcRows1<>+40(SB)/8, $0x3fa4a9bdc85e0ccb
-DATA erfcRows1<>+48(SB)/8, $0x3f9cfa7d9643c857
-DATA erfcRows1<>+56(SB)/8, $0x3f949adcaee27e39
-DATA erfcRows1<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows1<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows1<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows1<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows1<>+96(SB)/8, $0x3fe1d573a0649ace
-DATA erfcRows1<>+104(SB)/8, $0x3fdda1a090507b75
-DATA erfcRows1<>+112(SB)/8, $0x3fd795ee997f9089
-DATA erfcRows1<>+120(SB)/8, $0x3fd22ec4b70c14ad
-GLOBL erfcRows1<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows2<>+0(SB)/8, $0xbfb2e77d0058be53
-DATA erfcRows2<>+8(SB)/8, $0xbfa55474fbcb465f
-DATA erfcRows2<>+16(SB)/8, $0xbf95d055640e756b
-DATA erfcRows2<>+24(SB)/8, $0xbf8717fe20711b99
-DATA erfcRows2<>+32(SB)/8, $0xbf7697a9cab48e59
-DATA erfcRows2<>+40(SB)/8, $0xbf6796d391f2eec1
-DATA erfcRows2<>+48(SB)/8, $0xbf573a3c722e95d2
-DATA erfcRows2<>+56(SB)/8, $0xbf4780544fa29364
-DATA erfcRows2<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows2<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows2<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows2<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows2<>+96(SB)/8, $0xbfdbb6828b83ec7a
-DATA erfcRows2<>+104(SB)/8, $0xbfd41cdf52a11dee
-DATA erfcRows2<>+112(SB)/8, $0xbfcad24276784f67
-DATA erfcRows2<>+120(SB)/8, $0xbfc0aba64351dd66
-GLOBL erfcRows2<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows18<>+0(SB)/8, $0xbdda888bc8a5f63a
-DATA erfcRows18<>+8(SB)/8, $0xbdc7b413c8c04672
-DATA erfcRows18<>+16(SB)/8, $0xbd0bc3d141fc6ec7
-DATA erfcRows18<>+24(SB)/8, $0xbcb1fab2a2a5521a
-DATA erfcRows18<>+32(SB)/8, $0xbc15b0c13e1fa997
-DATA erfcRows18<>+40(SB)/8, $0xbb84d040d3cdf03e
-DATA erfcRows18<>+48(SB)/8, $0xbb03de26884fd75e
-DATA erfcRows18<>+56(SB)/8, $0xba6b674937ce7046
-DATA erfcRows18<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows18<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows18<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows18<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows18<>+96(SB)/8, $0x3fef7c5cbcb1815c
-DATA erfcRows18<>+104(SB)/8, $0x3ff5181a989b6381
-DATA erfcRows18<>+112(SB)/8, $0xbeaf53446ae612d0
-DATA erfcRows18<>+120(SB)/8, $0x3edcdf9217603e47
-GLOBL erfcRows18<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows17<>+0(SB)/8, $0x3deaca4e14fe18a5
-DATA erfcRows17<>+8(SB)/8, $0x3db2afc47a883e3b
-DATA erfcRows17<>+16(SB)/8, $0x3d35fa921a4ec17f
-DATA erfcRows17<>+24(SB)/8, $0x3ccd0c6db7c3ee62
-DATA erfcRows17<>+32(SB)/8, $0x3c4bb380d0157709
-DATA erfcRows17<>+40(SB)/8, $0x3bd0dc085770c9b7
-DATA erfcRows17<>+48(SB)/8, $0x3b4b128a1117c36d
-DATA erfcRows17<>+56(SB)/8, $0x3ac556d4df290b75
-DATA erfcRows17<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows17<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows17<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows17<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows17<>+96(SB)/8, $0xbf925698a45f559b
-DATA erfcRows17<>+104(SB)/8, $0x3fb6a7608e8a3718
-DATA erfcRows17<>+112(SB)/8, $0x3e78018a9dafd03d
-DATA erfcRows17<>+120(SB)/8, $0x3ea8b1c93f3d09c4
-GLOBL erfcRows17<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows16<>+0(SB)/8, $0xbe0b80d622508ecf
-DATA erfcRows16<>+8(SB)/8, $0x3da30a63800f1382
-DATA erfcRows16<>+16(SB)/8, $0xbd5f65550abccfb1
-DATA erfcRows16<>+24(SB)/8, $0xbcf5caeef7127f5d
-DATA erfcRows16<>+32(SB)/8, $0xbc8014b9784223e0
-DATA erfcRows16<>+40(SB)/8, $0xbc0e1d90ce08b31f
-DATA erfcRows16<>+48(SB)/8, $0xbb8d84d6ca1b1ad0
-DATA erfcRows16<>+56(SB)/8, $0xbb11ef7b1e83a942
-DATA erfcRows16<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows16<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows16<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows16<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows16<>+96(SB)/8, $0xbfaf68af14f42d7b
-DATA erfcRows16<>+104(SB)/8, $0xbfb461b06d4ca458
-DATA erfcRows16<>+112(SB)/8, $0x3e781fbd2df5b3ba
-DATA erfcRows16<>+120(SB)/8, $0xbebc87422be45940
-GLOBL erfcRows16<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows15<>+0(SB)/8, $0x3e2fadc9bc69fc83
-DATA erfcRows15<>+8(SB)/8, $0x3de4edd6bf907c95
-DATA erfcRows15<>+16(SB)/8, $0x3d889eae071acb86
-DATA erfcRows15<>+24(SB)/8, $0x3d285535ac4c49db
-DATA erfcRows15<>+32(SB)/8, $0x3cb5dbc7cf9c896d
-DATA erfcRows15<>+40(SB)/8, $0x3c4a64819b52f597
-DATA erfcRows15<>+48(SB)/8, $0x3bd288f0aac21981
-DATA erfcRows15<>+56(SB)/8, $0x3b5e938af970a5b5
-DATA erfcRows15<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows15<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows15<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows15<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows15<>+96(SB)/8, $0x3f502b473ba3a1ed
-DATA erfcRows15<>+104(SB)/8, $0xbf7396aca7718219
-DATA erfcRows15<>+112(SB)/8, $0x3e9fec40f4004f30
-DATA erfcRows15<>+120(SB)/8, $0xbe7aaa17d1923caf
-GLOBL erfcRows15<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows14<>+0(SB)/8, $0xbe50d01d2156421d
-DATA erfcRows14<>+8(SB)/8, $0xbe0c21b38cac4751
-DATA erfcRows14<>+16(SB)/8, $0xbdb32a92b510b0ec
-DATA erfcRows14<>+24(SB)/8, $0xbd5853823023117c
-DATA erfcRows14<>+32(SB)/8, $0xbced991cfd2fbbb6
-DATA erfcRows14<>+40(SB)/8, $0xbc87d84dfba9e90c
-DATA erfcRows14<>+48(SB)/8, $0xbc17bcdcfecfe6f8
-DATA erfcRows14<>+56(SB)/8, $0xbbab14b8eef1af1c
-DATA erfcRows14<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows14<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows14<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows14<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows14<>+96(SB)/8, $0x3f590d88e2c5b456
-DATA erfcRows14<>+104(SB)/8, $0x3f5fff9ab87facca
-DATA erfcRows14<>+112(SB)/8, $0xbebc2109571e29de
-DATA erfcRows14<>+120(SB)/8, $0xbe6d1ba567b8ef32
-GLOBL erfcRows14<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows13<>+0(SB)/8, $0x3e7175de8a830b4b
-DATA erfcRows13<>+8(SB)/8, $0x3e30e15ad63632d3
-DATA erfcRows13<>+16(SB)/8, $0x3ddd6256b4c2b528
-DATA erfcRows13<>+24(SB)/8, $0x3d87d0f03362571c
-DATA erfcRows13<>+32(SB)/8, $0x3d23c54d51acfbf8
-DATA erfcRows13<>+40(SB)/8, $0x3cc586332d0f4102
-DATA erfcRows13<>+48(SB)/8, $0x3c5e11e4a42270e2
-DATA erfcRows13<>+56(SB)/8, $0x3bf7f3b141f0f854
-DATA erfcRows13<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows13<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows13<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows13<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows13<>+96(SB)/8, $0x3f0b6b9a6e6de712
-DATA erfcRows13<>+104(SB)/8, $0x3f20b6f8af766c07
-DATA erfcRows13<>+112(SB)/8, $0x3ed6ef9d2f969029
-DATA erfcRows13<>+120(SB)/8, $0x3eab9045b65476af
-GLOBL erfcRows13<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows12<>+0(SB)/8, $0xbe91c73fc35cde1f
-DATA erfcRows12<>+8(SB)/8, $0xbe544a668275c06f
-DATA erfcRows12<>+16(SB)/8, $0xbe06450930abdc5f
-DATA erfcRows12<>+24(SB)/8, $0xbdb7347c83487e35
-DATA erfcRows12<>+32(SB)/8, $0xbd5a4ecb8757f54a
-DATA erfcRows12<>+40(SB)/8, $0xbd035d73478c778e
-DATA erfcRows12<>+48(SB)/8, $0xbca30173e183578b
-DATA erfcRows12<>+56(SB)/8, $0xbc452509b92431cb
-DATA erfcRows12<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows12<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows12<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows12<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows12<>+96(SB)/8, $0xbf2e10394c95a0cd
-DATA erfcRows12<>+104(SB)/8, $0xbf19bc601a2e2ccc
-DATA erfcRows12<>+112(SB)/8, $0xbef26a41151c526f
-DATA erfcRows12<>+120(SB)/8, $0xbec816865519d8ba
-GLOBL erfcRows12<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows11<>+0(SB)/8, $0x3eb1b457969e188f
-DATA erfcRows11<>+8(SB)/8, $0x3e7800b1c762f6a0
-DATA erfcRows11<>+16(SB)/8, $0x3e30aef8943153ff
-DATA erfcRows11<>+24(SB)/8, $0x3de67258d74404af
-DATA erfcRows11<>+32(SB)/8, $0x3d916f51fddea8d9
-DATA erfcRows11<>+40(SB)/8, $0x3d41618792d41381
-DATA erfcRows11<>+48(SB)/8, $0x3ce800faf8c7a041
-DATA erfcRows11<>+56(SB)/8, $0x3c92a7b95b735c84
-DATA erfcRows11<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows11<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows11<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows11<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows11<>+96(SB)/8, $0x3f42be81566ff06c
-DATA erfcRows11<>+104(SB)/8, $0x3f2b738d4573919f
-DATA erfcRows11<>+112(SB)/8, $0x3f0cada1ec401e58
-DATA erfcRows11<>+120(SB)/8, $0x3ee4b55424197b75
-GLOBL erfcRows11<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows10<>+0(SB)/8, $0xbed138b45c990cbe
-DATA erfcRows10<>+8(SB)/8, $0xbe9be2717df8c06a
-DATA erfcRows10<>+16(SB)/8, $0xbe58b296b4ce090a
-DATA erfcRows10<>+24(SB)/8, $0xbe158c17a08e03d7
-DATA erfcRows10<>+32(SB)/8, $0xbdc702e29a5a0d93
-DATA erfcRows10<>+40(SB)/8, $0xbd7f2099c900aa9d
-DATA erfcRows10<>+48(SB)/8, $0xbd2e47cda52cc4d6
-DATA erfcRows10<>+56(SB)/8, $0xbce072e93b61b2ee
-DATA erfcRows10<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows10<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows10<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows10<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows10<>+96(SB)/8, $0xbf58a99109b3224a
-DATA erfcRows10<>+104(SB)/8, $0xbf4333b094022f06
-DATA erfcRows10<>+112(SB)/8, $0xbf25995e42e8c74a
-DATA erfcRows10<>+120(SB)/8, $0xbf0159895479804c
-GLOBL erfcRows10<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows9<>+0(SB)/8, $0x3ef056f526330964
-DATA erfcRows9<>+8(SB)/8, $0x3ebfca5f0fba6ed6
-DATA erfcRows9<>+16(SB)/8, $0x3e820deb4e011ec1
-DATA erfcRows9<>+24(SB)/8, $0x3e4485e9947099c1
-DATA erfcRows9<>+32(SB)/8, $0x3dfe3dc3808abd61
-DATA erfcRows9<>+40(SB)/8, $0x3dbbce80775a08b2
-DATA erfcRows9<>+48(SB)/8, $0x3d73137192533bdd
-DATA erfcRows9<>+56(SB)/8, $0x3d2cfd2928a4432a
-DATA erfcRows9<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows9<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows9<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows9<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows9<>+96(SB)/8, $0x3f6f1d441a8b8c3d
-DATA erfcRows9<>+104(SB)/8, $0x3f59b17787982049
-DATA erfcRows9<>+112(SB)/8, $0x3f3f6315896942d1
-DATA erfcRows9<>+120(SB)/8, $0x3f1c2ea97cd84fce
-GLOBL erfcRows9<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows8<>+0(SB)/8, $0xbf0e31c5b5d772f8
-DATA erfcRows8<>+8(SB)/8, $0xbee1c46cb7285dc6
-DATA erfcRows8<>+16(SB)/8, $0xbeaa0ed7a07847cd
-DATA erfcRows8<>+24(SB)/8, $0xbe736472f1c81132
-DATA erfcRows8<>+32(SB)/8, $0xbe33c90fc025cd9d
-DATA erfcRows8<>+40(SB)/8, $0xbdf8c7e5a8e89cca
-DATA erfcRows8<>+48(SB)/8, $0xbdb8016a9237ab37
-DATA erfcRows8<>+56(SB)/8, $0xbd79874ecd9c6b9c
-DATA erfcRows8<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows8<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows8<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows8<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows8<>+96(SB)/8, $0xbf82ba0b1673d459
-DATA erfcRows8<>+104(SB)/8, $0xbf7073a4b557c740
-DATA erfcRows8<>+112(SB)/8, $0xbf55ee7ad4e8ac59
-DATA erfcRows8<>+120(SB)/8, $0xbf3622c7dc09735d
-GLOBL erfcRows8<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows7<>+0(SB)/8, $0x3f2b1e27c278fe96
-DATA erfcRows7<>+8(SB)/8, $0x3f037355626e8e99
-DATA erfcRows7<>+16(SB)/8, $0x3ed28e24005c941e
-DATA erfcRows7<>+24(SB)/8, $0x3ea22cd24f21e1d8
-DATA erfcRows7<>+32(SB)/8, $0x3e69c696491e1e49
-DATA erfcRows7<>+40(SB)/8, $0x3e3607fa2896245c
-DATA erfcRows7<>+48(SB)/8, $0x3dfe2c12adbafc57
-DATA erfcRows7<>+56(SB)/8, $0x3dc6779837bf1bac
-DATA erfcRows7<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows7<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows7<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows7<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows7<>+96(SB)/8, $0x3f95660bc795f24c
-DATA erfcRows7<>+104(SB)/8, $0x3f841425bc224237
-DATA erfcRows7<>+112(SB)/8, $0x3f6d5d27a0ef8574
-DATA erfcRows7<>+120(SB)/8, $0x3f50c44b40594917
-GLOBL erfcRows7<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows6<>+0(SB)/8, $0xbf479f4f439857f5
-DATA erfcRows6<>+8(SB)/8, $0xbf24d45c55fe5806
-DATA erfcRows6<>+16(SB)/8, $0xbefa0fbfa764cf6b
-DATA erfcRows6<>+24(SB)/8, $0xbed0e47dd8db0cb4
-DATA erfcRows6<>+32(SB)/8, $0xbea0b71d3e4622ba
-DATA erfcRows6<>+40(SB)/8, $0xbe738a032eeca94f
-DATA erfcRows6<>+48(SB)/8, $0xbe42f03000f524fd
-DATA erfcRows6<>+56(SB)/8, $0xbe13c2b067809ebe
-DATA erfcRows6<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows6<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows6<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows6<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows6<>+96(SB)/8, $0xbfa70f8fa1a3c2ca
-DATA erfcRows6<>+104(SB)/8, $0xbf9738c88e6f71f2
-DATA erfcRows6<>+112(SB)/8, $0xbf82bf20cf239daf
-DATA erfcRows6<>+120(SB)/8, $0xbf68693b6f031508
-GLOBL erfcRows6<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows5<>+0(SB)/8, $0x3f63e888375f04e3
-DATA erfcRows5<>+8(SB)/8, $0x3f45ca8848af69a8
-DATA erfcRows5<>+16(SB)/8, $0x3f220a4b1720339b
-DATA erfcRows5<>+24(SB)/8, $0x3eff22315508990b
-DATA erfcRows5<>+32(SB)/8, $0x3ed594f25d62df9c
-DATA erfcRows5<>+40(SB)/8, $0x3eb14961d938fe12
-DATA erfcRows5<>+48(SB)/8, $0x3e87beab30c8240a
-DATA erfcRows5<>+56(SB)/8, $0x3e615e769024bc4f
-DATA erfcRows5<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows5<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows5<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows5<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows5<>+96(SB)/8, $0x3fb73e0a13b24bcb
-DATA erfcRows5<>+104(SB)/8, $0x3fa9446c33eb0211
-DATA erfcRows5<>+112(SB)/8, $0x3f96b2524dd64b9b
-DATA erfcRows5<>+120(SB)/8, $0x3f8102076368605a
-GLOBL erfcRows5<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows4<>+0(SB)/8, $0xbf802f208c84cd4f
-DATA erfcRows4<>+8(SB)/8, $0xbf663c860dd2f14a
-DATA erfcRows4<>+16(SB)/8, $0xbf489a6c49858a23
-DATA erfcRows4<>+24(SB)/8, $0xbf2c708ede7987b8
-DATA erfcRows4<>+32(SB)/8, $0xbf0bbcf75993689b
-DATA erfcRows4<>+40(SB)/8, $0xbeee8332d256c77a
-DATA erfcRows4<>+48(SB)/8, $0xbecdbc0cb13be26d
-DATA erfcRows4<>+56(SB)/8, $0xbeae83bde14b746c
-DATA erfcRows4<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows4<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows4<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows4<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows4<>+96(SB)/8, $0xbfc5a9ba8225d716
-DATA erfcRows4<>+104(SB)/8, $0xbfb99efe052281e1
-DATA erfcRows4<>+112(SB)/8, $0xbfa9dd23c471679b
-DATA erfcRows4<>+120(SB)/8, $0xbf96911fb1cbda8d
-GLOBL erfcRows4<>(SB), RODATA|NOPTR, $128
-
-DATA erfcRows3<>+0(SB)/8, $0x3f994a0501ba4d94
-DATA erfcRows3<>+8(SB)/8, $0x3f8617f449e0e7b2
-DATA erfcRows3<>+16(SB)/8, $0x3f70841b8b04d67a
-DATA erfcRows3<>+24(SB)/8, $0x3f59bf0bc881c3e2
-DATA erfcRows3<>+32(SB)/8, $0x3f41be2fd8de5715
-DATA erfcRows3<>+40(SB)/8, $0x3f2adca91dd4423d
-DATA erfcRows3<>+48(SB)/8, $0x3f129837c95a88a2
-DATA erfcRows3<>+56(SB)/8, $0x3efac9ad4851d78b
-DATA erfcRows3<>+64(SB)/8, $0x0000000000000000
-DATA erfcRows3<>+72(SB)/8, $0x0000000000000000
-DATA erfcRows3<>+80(SB)/8, $0x0000000000000000
-DATA erfcRows3<>+88(SB)/8, $0x0000000000000000
-DATA erfcRows3<>+96(SB)/8, $0x3fd260e7c9126464
-DATA erfcRows3<>+104(SB)/8, $0x3fc7e587339f5cd4
-DATA erfcRows3<>+112(SB)/8, $0x3fbb783e6efe6d0a
-DATA erfcRows3<>+120(SB)/8, $0x3fac533047cb7dba
-GLOBL erfcRows3<>(SB), RODATA|NOPTR, $128
 
 DATA wc0371547652b82fe<>+0(SB)/8, $0xc0371547652b82fe
 DATA wc0371547652b82fe<>+8(SB)/8, $0xc0371547652b82fe

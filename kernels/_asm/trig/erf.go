@@ -13,23 +13,14 @@ const erfTop = 5.96
 // erf writes the error function, two vectors a turn on AVX-512: they share the
 // reading of its many tables.
 func erf() {
-	m := kit.Map{
+	inPairs(kit.Map{
 		Name: "erf", Of: "ErfOf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
 		Setup: func() {
 			columns := append([][]float64{num["erfPoint"], num["erfAt"]}, columnsOf("erfPoly")...)
 			setup(nil, []float64{magic, 0.1875, 8.0 / 3, erfTop})
 			erfTable = tableOf("erfRows", columns...)
 		},
-		Body: func(x []v) []v { return erfOf(x) },
-	}
-	if kit.Wide {
-		m.Unroll = 2
-		m.Together = func(x [][]v) [][]v {
-			y := erfOf([]v{x[0][0], x[1][0]})
-			return [][]v{{y[0]}, {y[1]}}
-		}
-	}
-	m.Write()
+	}, func(x [][]v) []v { return erfOf(firsts(x)) })
 }
 
 // erfTable gives the i-th column for every k.
@@ -65,24 +56,15 @@ var erfcTable, gaussTable func(k []v) func(i int) []v
 
 // erfc writes a kernel of erfc's kind.
 func erfc(name, of string, cases []func(x []v), body func(x []v) []v) {
-	m := kit.Map{
+	inPairs(kit.Map{
 		Name: name, Of: of + "Of", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + of + "Of(x) }", Args: "x",
 		Setup: func() {
 			setup(nil, []float64{magic})
 			erfcTable = tableOf("erfcRows", columnsOf("erfcxTable")...)
 			gaussTable = tableOf("gaussRows", num["gaussHi"], num["gaussLo"])
 		},
-		Body:  func(x []v) []v { return body(x) },
 		Cases: cases,
-	}
-	if kit.Wide {
-		m.Unroll = 2
-		m.Together = func(x [][]v) [][]v {
-			y := body([]v{x[0][0], x[1][0]})
-			return [][]v{{y[0]}, {y[1]}}
-		}
-	}
-	m.Write()
+	}, func(x [][]v) []v { return body(firsts(x)) })
 }
 
 // erfcOf is 2^-half erfc(x+xl), half 0 or 1; xl may be nil.
@@ -109,21 +91,7 @@ func erfcOf(x, xl []v, half float64) []v {
 		return each(x, near)
 	}
 	a := each(x, func(_ int, x v) v { return min(abs(x), load(c(28))) })
-	k := each(a, func(_ int, a v) v { return shiftRight(a, 51) })
-	column := erfcTable(k)
-	d := column(0)
-	d = each(a, func(i int, a v) v { return sub(a, d[i]) })
-	t, slope := column(1), column(2)
-	tl := each(d, func(i int, d v) v {
-		at := t[i]
-		t[i] = madd(mov(d), slope[i], at)
-		return madd(slope[i], d, sub(at, t[i]))
-	})
-	d2 := squares(d)
-	p := evenOdd(func(i int) []v { return column(3 + i) }, 16, d, d2)
-	for i := range p {
-		tl[i] = addMul(tl[i], d2[i], p[i])
-	}
+	t, tl := erfcxParts(a)
 	g, gl, n := expMinus(square(a))
 	return each(x, func(i int, x v) v {
 		h := mul(g[i], t[i])
@@ -143,6 +111,25 @@ func erfcOf(x, xl []v, half float64) []v {
 		q := near(i, x)
 		return set(y, cmp(abs(x), lt, c(0.5)), q)
 	})
+}
+
+// erfcxParts is erfcxParts of generic_erf.go.
+func erfcxParts(x []v) (t, l []v) {
+	column := erfcTable(each(x, func(_ int, x v) v { return shiftRight(x, 51) }))
+	d := column(0)
+	d = each(x, func(i int, x v) v { return sub(x, d[i]) })
+	t, slope := column(1), column(2)
+	l = each(d, func(i int, d v) v {
+		at := t[i]
+		t[i] = madd(mov(d), slope[i], at)
+		return madd(slope[i], d, sub(at, t[i]))
+	})
+	d2 := squares(d)
+	p := evenOdd(func(i int) []v { return column(3 + i) }, 16, d, d2)
+	for i := range p {
+		l[i] = addMul(l[i], d2[i], p[i])
+	}
+	return t, l
 }
 
 // square is x*x = y + yl.

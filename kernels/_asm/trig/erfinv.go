@@ -12,23 +12,13 @@ func erfinv() {
 		{"quantileBy", "quantileNear", "quantileFar", "more"},
 		{"erfinvSlopeBy", "erfinvSlopeNear", "erfinvSlopeFar", "s"},
 	} {
-		body := func(x [][]v) []v { return inverseOf(f.near, f.far, f.last == "s", x) }
-		m := kit.Map{
+		inPairs(kit.Map{
 			Name: f.name, Doc: "\tfor i, a := range a[:len(dst)] { dst[i] = " + f.name + "Of(a, log[i], " + f.last + "[i]) }", Args: "a, log, " + f.last,
 			Setup: func() {
 				setup(nil, nil)
 				farTable = tableOf(f.far, columnsOf(f.far)...)
 			},
-			Body: func(x []v) []v { return body([][]v{x}) },
-		}
-		if kit.Wide {
-			m.Unroll = 2
-			m.Together = func(x [][]v) [][]v {
-				y := body(x)
-				return [][]v{{y[0]}, {y[1]}}
-			}
-		}
-		m.Write()
+		}, func(x [][]v) []v { return inverseOf(f.near, f.far, f.last == "s", x) })
 	}
 }
 

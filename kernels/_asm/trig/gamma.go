@@ -18,7 +18,7 @@ func gammas() {
 		name, table string
 		body        func(x [][]v) []v
 	}{{"lgammaBy", "lgammaQuarters", lgammaOf}, {"digammaBy", "digammaQuarters", digammaOf}} {
-		m := kit.Map{
+		inPairs(kit.Map{
 			Name: f.name, Args: "x, log, rest",
 			Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + f.name + "Of(x, log[i], rest[i]) }\n\n" +
 				"up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.",
@@ -27,16 +27,7 @@ func gammas() {
 				quarters = tableOf(f.table, columnsOf(f.table)...)
 			},
 			Stop: func(x []v) { stopIf(cmp(x[0], nle, c(gammaMost)), cmp(x[0], lt, c(gammaLeast))) },
-			Body: func(x []v) []v { return f.body([][]v{x}) },
-		}
-		if kit.Wide {
-			m.Unroll = 2
-			m.Together = func(x [][]v) [][]v {
-				y := f.body(x)
-				return [][]v{{y[0]}, {y[1]}}
-			}
-		}
-		m.Write()
+		}, f.body)
 	}
 }
 

@@ -7,25 +7,19 @@ const erfcxFrom = -1
 
 // mills writes erfcx, and the last parts of the logarithm of the normal distribution function and of its derivative.
 func mills() {
-	m := kit.Map{
+	inPairs(kit.Map{
 		Name: "erfcx", Args: "x",
 		Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }\n\n" +
 			"up to the first turn with an argument that is not from 1/2 to 32; it returns how many it did.",
 		Setup: func() {
 			setup(nil, nil)
-			erfcxTable = tableOf("erfcxRows", columnsOf("erfcxTable")...)
+			erfcTable = tableOf("erfcRows", columnsOf("erfcxTable")...)
 		},
 		Stop: func(x []v) { stopIf(cmp(x[0], nlt, c(32)), cmp(x[0], lt, c(0.5))) },
-		Body: func(x []v) []v { return erfcxOf(x) },
-	}
-	if kit.Wide {
-		m.Unroll = 2
-		m.Together = func(x [][]v) [][]v {
-			y := erfcxOf([]v{x[0][0], x[1][0]})
-			return [][]v{{y[0]}, {y[1]}}
-		}
-	}
-	m.Write()
+	}, func(x [][]v) []v {
+		t, l := erfcxParts(firsts(x))
+		return each(t, func(i int, t v) v { return add(t, l[i]) })
+	})
 	for _, f := range []struct {
 		name, args string
 		body       func(x []v) v
@@ -37,24 +31,6 @@ func mills() {
 			Body:  func(x []v) []v { return []v{f.body(x)} },
 		}.Write()
 	}
-}
-
-// erfcxTable gives the i-th column for every k.
-var erfcxTable func(k []v) func(i int) []v
-
-// erfcxOf is erfcxParts of generic_erf.go, added up.
-func erfcxOf(x []v) []v {
-	column := erfcxTable(each(x, func(_ int, x v) v { return shiftRight(x, 51) }))
-	d := each(column(0), func(i int, point v) v { return sub(x[i], point) })
-	t, slope := column(1), column(2)
-	l := each(d, func(i int, d v) v {
-		at := t[i]
-		t[i] = madd(mov(d), slope[i], at)
-		return madd(slope[i], d, sub(at, t[i]))
-	})
-	d2 := squares(d)
-	p := evenOdd(func(i int) []v { return column(3 + i) }, len(num["erfcxTable"])/16-3, d, d2)
-	return each(t, func(i int, t v) v { return add(t, addMul(l[i], d2[i], p[i])) })
 }
 
 func logNormCdfBy(x []v) v {

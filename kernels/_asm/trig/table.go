@@ -127,3 +127,25 @@ func clamp(x []v, bound float64) []v {
 	}
 	return each(x, func(_ int, x v) v { return min(max(x, load(c(-bound))), load(c(bound))) })
 }
+
+// inPairs writes a kernel of two vectors a turn on AVX-512: they share the reading of tables. Body has
+// the arguments of each vector.
+func inPairs(m kit.Map, body func(x [][]v) []v) {
+	m.Body = func(x []v) []v { return body([][]v{x}) }
+	if kit.Wide {
+		m.Unroll = 2
+		m.Together = func(x [][]v) [][]v {
+			y := body(x)
+			return [][]v{{y[0]}, {y[1]}}
+		}
+	}
+	m.Write()
+}
+
+// firsts are the first arguments of each vector.
+func firsts(x [][]v) (out []v) {
+	for _, x := range x {
+		out = append(out, x[0])
+	}
+	return out
+}
