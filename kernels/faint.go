@@ -167,7 +167,7 @@ func multiplyFaint(by Workers, p product[float64]) bool {
 	return true
 }
 
-// faint multiplies by columns from to to-1 of the packed operand, as MultiplyColumns does, if it can
+// faint makes calls from to to-1 of those that multiply by the packed operand, as multiplyCalls does, if it can
 // and A is next to nothing.
 func (r *Right[T]) faint(c []T, ldc int, a []T, lda, m, from, to int) bool {
 	x, ok := any(r).(*Right[float64])
@@ -183,11 +183,12 @@ func multiplyFaintRight(r *Right[float64], c []float64, ldc int, a []float64, ld
 	if !g.set(a, lda, 1, m, r.k, false) || !(g.norm*r.longest() <= faintNorm) {
 		return false
 	}
+	left, right := multiply.starts(from, r.n), multiply.starts(to, r.n)
 	for i := range m {
-		Fill(c[i*ldc+from:][:to-from], faintStart)
+		Fill(c[i*ldc+left:][:right-left], faintStart)
 	}
-	r.multiplyColumns(c, ldc, g.x, r.k, m, from, to, true)
-	leave(c[from:], ldc, m, to-from, r.k, func(i, p int) float64 { return g.x[i*r.k+p] }, func(p, j int) float64 { return r.at(p, from+j) })
+	r.multiplyCalls(c, ldc, g.x, r.k, m, from, to, true)
+	leave(c[left:], ldc, m, right-left, r.k, func(i, p int) float64 { return g.x[i*r.k+p] }, func(p, j int) float64 { return r.at(p, left+j) })
 	return true
 }
 
@@ -195,7 +196,7 @@ func multiplyFaintRight(r *Right[float64], c []float64, ldc int, a []float64, ld
 func (r *Right[T]) at(p, j int) T {
 	g := blockingOf[T]()
 	w := g.width
-	wide, pc := (r.n+w-1)/w*w, p/g.depth*g.depth
+	wide, pc := g.panels(r.n)*w, p/g.depth*g.depth
 	return r.panels[pc*wide+j/w*w*min(g.depth, r.k-pc)+(p-pc)*w+j%w]
 }
 

@@ -65,8 +65,8 @@ rows8:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
-	MOVQ       104(AX), R14
-	MOVQ       112(AX), R15
+	MOVQ       120(AX), R14
+	MOVQ       128(AX), R15
 
 whole8:
 	PREFETCHT1   (R14)
@@ -98,7 +98,7 @@ whole8:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times8
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y8, Y9
@@ -128,9 +128,9 @@ whole8:
 times8:
 	CMPQ    64(AX), $0x08
 	JNE     ragged8
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole8
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y9
@@ -140,7 +140,7 @@ times8:
 	VANDPD  Y9, Y10, Y10
 	VANDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y1, Y9
@@ -149,7 +149,7 @@ times8:
 	VANDPD  Y0, Y9, Y9
 	VANDPD  Y9, Y1, Y1
 	VMOVUPD Y1, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
@@ -158,7 +158,7 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
 	VMOVUPD Y2, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y3, Y1
@@ -167,7 +167,7 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
 	VMOVUPD Y3, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y4, Y1
@@ -176,7 +176,7 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y4, Y4
 	VMOVUPD Y4, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y5, Y1
@@ -185,7 +185,7 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
 	VMOVUPD Y5, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y6, Y1
@@ -194,7 +194,7 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y6, Y6
 	VMOVUPD Y6, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y7, Y1
@@ -203,10 +203,10 @@ times8:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y7, Y7
 	VMOVUPD Y7, (R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written8
 
 writeWhole8:
@@ -234,9 +234,9 @@ ragged8:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y8
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write8
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
 	VMASKMOVPS (R10), Y8, Y10
@@ -246,7 +246,7 @@ ragged8:
 	VANDPD     Y10, Y11, Y11
 	VANDPD     Y11, Y0, Y0
 	VMASKMOVPS Y0, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y1, Y10
@@ -255,7 +255,7 @@ ragged8:
 	VANDPD     Y0, Y10, Y10
 	VANDPD     Y10, Y1, Y1
 	VMASKMOVPS Y1, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y2, Y1
@@ -264,7 +264,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y3, Y1
@@ -273,7 +273,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPS Y3, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y4, Y1
@@ -282,7 +282,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y4, Y4
 	VMASKMOVPS Y4, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y5, Y1
@@ -291,7 +291,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPS Y5, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y6, Y1
@@ -300,7 +300,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y6, Y6
 	VMASKMOVPS Y6, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y8, Y0
 	VMULPS     Y0, Y7, Y1
@@ -309,10 +309,10 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPS Y7, Y8, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written8
 
 write8:
@@ -336,8 +336,8 @@ write8:
 written8:
 	LEAQ (CX)(DX*8), CX
 	LEAQ (BX)(SI*8), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x08, 56(AX)
 	JMP  rows8
 
@@ -371,7 +371,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y4, Y5
@@ -389,9 +389,9 @@ whole4:
 times4:
 	CMPQ    64(AX), $0x08
 	JNE     ragged4
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole4
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y5
@@ -401,7 +401,7 @@ times4:
 	VANDPD  Y5, Y6, Y6
 	VANDPD  Y6, Y0, Y0
 	VMOVUPD Y0, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y1, Y5
@@ -410,7 +410,7 @@ times4:
 	VANDPD  Y0, Y5, Y5
 	VANDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
@@ -419,7 +419,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
 	VMOVUPD Y2, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y3, Y1
@@ -428,10 +428,10 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
 	VMOVUPD Y3, (R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written4
 
 writeWhole4:
@@ -451,9 +451,9 @@ ragged4:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y4
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
 	VMASKMOVPS (R10), Y4, Y6
@@ -463,7 +463,7 @@ ragged4:
 	VANDPD     Y6, Y7, Y7
 	VANDPD     Y7, Y0, Y0
 	VMASKMOVPS Y0, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y4, Y0
 	VMULPS     Y0, Y1, Y6
@@ -472,7 +472,7 @@ ragged4:
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
 	VMASKMOVPS Y1, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y4, Y0
 	VMULPS     Y0, Y2, Y1
@@ -481,7 +481,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y4, Y0
 	VMULPS     Y0, Y3, Y1
@@ -490,10 +490,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPS Y3, Y4, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -536,7 +536,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y2, Y3
@@ -548,9 +548,9 @@ whole2:
 times2:
 	CMPQ    64(AX), $0x08
 	JNE     ragged2
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole2
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y3
@@ -560,7 +560,7 @@ times2:
 	VANDPD  Y3, Y4, Y4
 	VANDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y1, Y3
@@ -569,10 +569,10 @@ times2:
 	VANDPD  Y0, Y3, Y3
 	VANDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written2
 
 writeWhole2:
@@ -588,9 +588,9 @@ ragged2:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y2
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
 	VMASKMOVPS (R10), Y2, Y4
@@ -600,7 +600,7 @@ ragged2:
 	VANDPD     Y4, Y5, Y5
 	VANDPD     Y5, Y0, Y0
 	VMASKMOVPS Y0, Y2, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPS (R10), Y2, Y0
 	VMULPS     Y0, Y1, Y4
@@ -609,10 +609,10 @@ ragged2:
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
 	VMASKMOVPS Y1, Y2, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -648,7 +648,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y1
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y1, Y1
@@ -657,9 +657,9 @@ whole1:
 times1:
 	CMPQ    64(AX), $0x08
 	JNE     ragged1
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole1
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y1, Y1, Y1
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y2
@@ -669,10 +669,10 @@ times1:
 	VANDPD  Y2, Y3, Y3
 	VANDPD  Y3, Y0, Y0
 	VMOVUPD Y0, (R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written1
 
 writeWhole1:
@@ -686,9 +686,9 @@ ragged1:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y1
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y2, Y2, Y2
 	MOVQ       CX, R11
 	VMASKMOVPS (R10), Y1, Y3
@@ -698,10 +698,10 @@ ragged1:
 	VANDPD     Y3, Y4, Y4
 	VANDPD     Y4, Y0, Y0
 	VMASKMOVPS Y0, Y1, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -715,17 +715,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows8
 
@@ -806,8 +806,8 @@ rows6:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
-	MOVQ       104(AX), R14
-	MOVQ       112(AX), R15
+	MOVQ       120(AX), R14
+	MOVQ       128(AX), R15
 
 whole6:
 	PREFETCHT1   (R14)
@@ -842,7 +842,7 @@ whole6:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times6
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -872,9 +872,9 @@ whole6:
 times6:
 	CMPQ    64(AX), $0x10
 	JNE     ragged6
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole6
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y12, Y12, Y12
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y13
@@ -891,7 +891,7 @@ times6:
 	VANDPD  Y0, Y13, Y13
 	VANDPD  Y13, Y1, Y1
 	VMOVUPD Y1, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
@@ -907,7 +907,7 @@ times6:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
 	VMOVUPD Y3, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y4, Y1
@@ -923,7 +923,7 @@ times6:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
 	VMOVUPD Y5, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y6, Y1
@@ -939,7 +939,7 @@ times6:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y7, Y7
 	VMOVUPD Y7, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y8, Y1
@@ -955,7 +955,7 @@ times6:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y9, Y9
 	VMOVUPD Y9, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y10, Y1
@@ -971,10 +971,10 @@ times6:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y11, Y11
 	VMOVUPD Y11, 32(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written6
 
 writeWhole6:
@@ -1004,9 +1004,9 @@ ragged6:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y12
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write6
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y14
@@ -1023,7 +1023,7 @@ ragged6:
 	VANDPD     Y0, Y14, Y14
 	VANDPD     Y14, Y1, Y1
 	VMASKMOVPS Y1, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y2, Y1
@@ -1039,7 +1039,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPS Y3, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y4, Y1
@@ -1055,7 +1055,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPS Y5, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y6, Y1
@@ -1071,7 +1071,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPS Y7, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y8, Y1
@@ -1087,7 +1087,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y9, Y9
 	VMASKMOVPS Y9, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y10, Y1
@@ -1103,10 +1103,10 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y11, Y11
 	VMASKMOVPS Y11, Y12, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written6
 
 write6:
@@ -1134,8 +1134,8 @@ written6:
 	LEAQ (CX)(DX*2), CX
 	LEAQ (BX)(SI*4), BX
 	LEAQ (BX)(SI*2), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x06, 56(AX)
 	JMP  rows6
 
@@ -1178,7 +1178,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1200,9 +1200,9 @@ whole4:
 times4:
 	CMPQ    64(AX), $0x10
 	JNE     ragged4
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole4
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y9
@@ -1219,7 +1219,7 @@ times4:
 	VANDPD  Y0, Y9, Y9
 	VANDPD  Y9, Y1, Y1
 	VMOVUPD Y1, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
@@ -1235,7 +1235,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
 	VMOVUPD Y3, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y4, Y1
@@ -1251,7 +1251,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
 	VMOVUPD Y5, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y6, Y1
@@ -1267,10 +1267,10 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y7, Y7
 	VMOVUPD Y7, 32(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written4
 
 writeWhole4:
@@ -1294,9 +1294,9 @@ ragged4:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y8
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y10
@@ -1313,7 +1313,7 @@ ragged4:
 	VANDPD     Y0, Y10, Y10
 	VANDPD     Y10, Y1, Y1
 	VMASKMOVPS Y1, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y2, Y1
@@ -1329,7 +1329,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPS Y3, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y4, Y1
@@ -1345,7 +1345,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPS Y5, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y6, Y1
@@ -1361,10 +1361,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPS Y7, Y8, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -1416,7 +1416,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1430,9 +1430,9 @@ whole2:
 times2:
 	CMPQ    64(AX), $0x10
 	JNE     ragged2
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole2
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y5
@@ -1449,7 +1449,7 @@ times2:
 	VANDPD  Y0, Y5, Y5
 	VANDPD  Y5, Y1, Y1
 	VMOVUPD Y1, 32(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
@@ -1465,10 +1465,10 @@ times2:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
 	VMOVUPD Y3, 32(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written2
 
 writeWhole2:
@@ -1486,9 +1486,9 @@ ragged2:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y4
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y6
@@ -1505,7 +1505,7 @@ ragged2:
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
 	VMASKMOVPS Y1, Y4, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y2, Y1
@@ -1521,10 +1521,10 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPS Y3, Y4, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -1565,7 +1565,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1575,9 +1575,9 @@ whole1:
 times1:
 	CMPQ    64(AX), $0x10
 	JNE     ragged1
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole1
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y3
@@ -1594,10 +1594,10 @@ times1:
 	VANDPD  Y0, Y3, Y3
 	VANDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written1
 
 writeWhole1:
@@ -1612,9 +1612,9 @@ ragged1:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y2
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y4
@@ -1631,10 +1631,10 @@ ragged1:
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
 	VMASKMOVPS Y1, Y2, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -1649,17 +1649,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows6
 
@@ -1719,8 +1719,8 @@ rows4:
 	MOVQ       40(AX), R10
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
-	MOVQ       104(AX), R13
-	MOVQ       112(AX), R14
+	MOVQ       120(AX), R13
+	MOVQ       128(AX), R14
 
 whole4:
 	PREFETCHT1   (R13)
@@ -1755,7 +1755,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1781,9 +1781,9 @@ whole4:
 times4:
 	CMPQ    64(AX), $0x18
 	JNE     ragged4
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole4
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y12, Y12, Y12
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y13
@@ -1807,7 +1807,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
 	VMOVUPD Y2, 64(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y3, Y1
@@ -1830,7 +1830,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
 	VMOVUPD Y5, 64(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y6, Y1
@@ -1853,7 +1853,7 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y8, Y8
 	VMOVUPD Y8, 64(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y9, Y1
@@ -1876,10 +1876,10 @@ times4:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y11, Y11
 	VMOVUPD Y11, 64(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written4
 
 writeWhole4:
@@ -1907,9 +1907,9 @@ ragged4:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y12
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y14
@@ -1933,7 +1933,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y3, Y1
@@ -1956,7 +1956,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPS Y5, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y6, Y1
@@ -1979,7 +1979,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y8, Y8
 	VMASKMOVPS Y8, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y9, Y1
@@ -2002,10 +2002,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y11, Y11
 	VMASKMOVPS Y11, Y12, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -2029,8 +2029,8 @@ write4:
 written4:
 	LEAQ (CX)(DX*4), CX
 	LEAQ (BX)(SI*4), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x04, 56(AX)
 	JMP  rows4
 
@@ -2068,7 +2068,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y6
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2084,9 +2084,9 @@ whole2:
 times2:
 	CMPQ    64(AX), $0x18
 	JNE     ragged2
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole2
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y6, Y6, Y6
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y7
@@ -2110,7 +2110,7 @@ times2:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
 	VMOVUPD Y2, 64(R11)
-	ADDQ    136(AX), R10
+	ADDQ    152(AX), R10
 	ADDQ    DX, R11
 	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y3, Y1
@@ -2133,10 +2133,10 @@ times2:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
 	VMOVUPD Y5, 64(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written2
 
 writeWhole2:
@@ -2156,9 +2156,9 @@ ragged2:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y6
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y7, Y7, Y7
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y8
@@ -2182,7 +2182,7 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y6, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y3, Y1
@@ -2205,10 +2205,10 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPS Y5, Y6, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -2254,7 +2254,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y3
-	CMPB         224(AX), $0x00
+	CMPB         232(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2265,9 +2265,9 @@ whole1:
 times1:
 	CMPQ    64(AX), $0x18
 	JNE     ragged1
-	CMPQ    128(AX), $0x00
+	CMPQ    144(AX), $0x00
 	JE      writeWhole1
-	MOVQ    128(AX), R10
+	MOVQ    144(AX), R10
 	VXORPD  Y3, Y3, Y3
 	MOVQ    CX, R11
 	VMOVUPD (R10), Y4
@@ -2291,10 +2291,10 @@ times1:
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
 	VMOVUPD Y2, 64(R11)
-	ADDQ    136(AX), R10
-	CMPQ    R10, 152(AX)
-	CMOVQEQ 144(AX), R10
-	MOVQ    R10, 128(AX)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
 	JMP     written1
 
 writeWhole1:
@@ -2310,9 +2310,9 @@ ragged1:
 	LEAQ       tail32<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*4), Y3
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y4, Y4, Y4
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y5
@@ -2336,10 +2336,10 @@ ragged1:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y3, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -2355,17 +2355,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows4
 

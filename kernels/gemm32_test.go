@@ -177,7 +177,7 @@ func BenchmarkGemm32(b *testing.B) {
 		for range 200 {
 			start := time.Now()
 			for range 20 {
-				panel32(z, w, x, 128, 1, y, w, tiles{}, 8, w, 128, false, ahead[float32]{}, rowsOf[float32]{})
+				panel32(z, w, x, 128, 1, y, w, 0, tiles{}, 8, w, 128, false, ahead[float32]{}, rowsOf[float32]{})
 			}
 			peak = max(peak, 20*2*8*float64(w)*128/time.Since(start).Seconds()/1e9)
 		}

@@ -22,10 +22,10 @@ func avx2Gemm() []override {
 
 func avx512Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, thin: 16, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, thin: 8, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeEights},
@@ -126,6 +126,8 @@ type call[T float32 | float64] struct {
 
 	m, n, k             int
 	aTile, bTile, cTile int // from one tile of 8 rows to the next; AVX2 does without
+	tall                int // rows left from which on tiles are of 9
+	second              int // from the first to the second vector of a row of B, where there are two; AVX2 does without
 
 	next              *T // ahead
 	nextCol, nextTile int
@@ -138,7 +140,6 @@ type call[T float32 | float64] struct {
 	more, rows          int // products after this one, of one vector of columns, and m of each
 	aNext, bNext, cNext int // from one to the next
 
-	tall int // rows left from which on tiles are of 9
 	late int // columns of A, two, that are left for when rows are stored
 	keep *T  // where the panel of B is packed
 
@@ -175,7 +176,7 @@ func (x *call[T]) times(by rowsOf[T], n int) {
 
 // panel is a switch, not a door, so that a call stays on the stack, made field by
 // field: a copy of it, read at once, takes 10 ns.
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow int, apart tiles, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, bGap int, apart tiles, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
 	if multiply.tier == 0 {
 		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 		by.times(c, ldc, m, n)
@@ -194,7 +195,7 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
-	x.m, x.n, x.k, x.add = m, n, k, add
+	x.m, x.n, x.k, x.add, x.second = m, n, k, add, 64+size*bGap
 	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
 	if next.at == nil {
@@ -313,7 +314,7 @@ func outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, 
 
 // panel32 is panel of float32, its fields set here, too: one function that does it for both
 // takes 4 to 5 ns, of 40 for a product of 8×8×8.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, apart tiles, m, n, k int, add bool, next ahead[float32], by rowsOf[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, bGap int, apart tiles, m, n, k int, add bool, next ahead[float32], by rowsOf[float32]) {
 	if multiply32.tier == 0 {
 		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 		by.times(c, ldc, m, n)
@@ -332,7 +333,7 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
-	x.m, x.n, x.k, x.add = m, n, k, add
+	x.m, x.n, x.k, x.add, x.second = m, n, k, add, 64+size*bGap
 	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
 	if next.at == nil {

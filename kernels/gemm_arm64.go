@@ -6,7 +6,7 @@ const neon = 1
 
 // panel is a switch, not a door, so that the assembly gets its arguments straight.
 // What is left of eights of columns is portable.
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float64], by rowsOf[float64]) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, _ int, _ tiles, m, n, k int, add bool, _ ahead[float64], by rowsOf[float64]) {
 	j := 0
 	if multiply.tier == neon {
 		for ; j+8 <= n; j += 8 {
@@ -21,7 +21,7 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 
 // panel32 is panel of float32, all of it assembly: a portable FMA of float32 is many
 // instructions.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], by rowsOf[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, _ int, _ tiles, m, n, k int, add bool, _ ahead[float32], by rowsOf[float32]) {
 	defer by.times(c, ldc, m, n)
 	if multiply32.tier != neon {
 		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)

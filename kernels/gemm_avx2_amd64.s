@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -93,8 +93,8 @@ start8:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
-	MOVQ       104(AX), R14
-	MOVQ       112(AX), R15
+	MOVQ       120(AX), R14
+	MOVQ       128(AX), R15
 
 whole8:
 	PREFETCHT1   (R14)
@@ -123,9 +123,9 @@ whole8:
 	JNZ          whole8
 	CMPQ         64(AX), $0x04
 	JNE          ragged8
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole8
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y9
@@ -135,7 +135,7 @@ whole8:
 	VANDPD       Y9, Y10, Y10
 	VANDPD       Y10, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y1, Y9
@@ -144,7 +144,7 @@ whole8:
 	VANDPD       Y0, Y9, Y9
 	VANDPD       Y9, Y1, Y1
 	VMOVUPD      Y1, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
@@ -153,7 +153,7 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
@@ -162,7 +162,7 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
@@ -171,7 +171,7 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
 	VMOVUPD      Y4, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y5, Y1
@@ -180,7 +180,7 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
 	VMOVUPD      Y5, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
@@ -189,7 +189,7 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
 	VMOVUPD      Y6, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y7, Y1
@@ -198,10 +198,10 @@ whole8:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
 	VMOVUPD      Y7, (R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written8
 
 writeWhole8:
@@ -229,9 +229,9 @@ ragged8:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y8
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write8
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
 	VMASKMOVPD (R10), Y8, Y10
@@ -241,7 +241,7 @@ ragged8:
 	VANDPD     Y10, Y11, Y11
 	VANDPD     Y11, Y0, Y0
 	VMASKMOVPD Y0, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y1, Y10
@@ -250,7 +250,7 @@ ragged8:
 	VANDPD     Y0, Y10, Y10
 	VANDPD     Y10, Y1, Y1
 	VMASKMOVPD Y1, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y2, Y1
@@ -259,7 +259,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y3, Y1
@@ -268,7 +268,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPD Y3, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y4, Y1
@@ -277,7 +277,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y4, Y4
 	VMASKMOVPD Y4, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y5, Y1
@@ -286,7 +286,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPD Y5, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y6, Y1
@@ -295,7 +295,7 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y6, Y6
 	VMASKMOVPD Y6, Y8, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y8, Y0
 	VMULPD     Y0, Y7, Y1
@@ -304,10 +304,10 @@ ragged8:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPD Y7, Y8, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written8
 
 write8:
@@ -331,15 +331,15 @@ write8:
 written8:
 	LEAQ (CX)(DX*8), CX
 	LEAQ (BX)(SI*8), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x08, 56(AX)
 	JMP  rows8
 
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -383,9 +383,9 @@ whole4:
 	JNZ          whole4
 	CMPQ         64(AX), $0x04
 	JNE          ragged4
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole4
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y5
@@ -395,7 +395,7 @@ whole4:
 	VANDPD       Y5, Y6, Y6
 	VANDPD       Y6, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y1, Y5
@@ -404,7 +404,7 @@ whole4:
 	VANDPD       Y0, Y5, Y5
 	VANDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
@@ -413,7 +413,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
@@ -422,10 +422,10 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, (R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written4
 
 writeWhole4:
@@ -445,9 +445,9 @@ ragged4:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y4
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
 	VMASKMOVPD (R10), Y4, Y6
@@ -457,7 +457,7 @@ ragged4:
 	VANDPD     Y6, Y7, Y7
 	VANDPD     Y7, Y0, Y0
 	VMASKMOVPD Y0, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y4, Y0
 	VMULPD     Y0, Y1, Y6
@@ -466,7 +466,7 @@ ragged4:
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
 	VMASKMOVPD Y1, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y4, Y0
 	VMULPD     Y0, Y2, Y1
@@ -475,7 +475,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y4, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y4, Y0
 	VMULPD     Y0, Y3, Y1
@@ -484,10 +484,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPD Y3, Y4, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -509,7 +509,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -543,9 +543,9 @@ whole2:
 	JNZ          whole2
 	CMPQ         64(AX), $0x04
 	JNE          ragged2
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole2
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y3
@@ -555,7 +555,7 @@ whole2:
 	VANDPD       Y3, Y4, Y4
 	VANDPD       Y4, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y1, Y3
@@ -564,10 +564,10 @@ whole2:
 	VANDPD       Y0, Y3, Y3
 	VANDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written2
 
 writeWhole2:
@@ -583,9 +583,9 @@ ragged2:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y2
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
 	VMASKMOVPD (R10), Y2, Y4
@@ -595,7 +595,7 @@ ragged2:
 	VANDPD     Y4, Y5, Y5
 	VANDPD     Y5, Y0, Y0
 	VMASKMOVPD Y0, Y2, (R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMASKMOVPD (R10), Y2, Y0
 	VMULPD     Y0, Y1, Y4
@@ -604,10 +604,10 @@ ragged2:
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
 	VMASKMOVPD Y1, Y2, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -625,7 +625,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -654,9 +654,9 @@ whole1:
 	JNZ          whole1
 	CMPQ         64(AX), $0x04
 	JNE          ragged1
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole1
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y1, Y1, Y1
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y2
@@ -666,10 +666,10 @@ whole1:
 	VANDPD       Y2, Y3, Y3
 	VANDPD       Y3, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written1
 
 writeWhole1:
@@ -683,9 +683,9 @@ ragged1:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y1
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y2, Y2, Y2
 	MOVQ       CX, R11
 	VMASKMOVPD (R10), Y1, Y3
@@ -695,10 +695,10 @@ ragged1:
 	VANDPD     Y3, Y4, Y4
 	VANDPD     Y4, Y0, Y0
 	VMASKMOVPD Y0, Y1, (R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -712,17 +712,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows8
 
@@ -759,7 +759,7 @@ rows6:
 	SUBQ       $0x08, R10
 	CMPQ       R10, $0x01
 	JLS        rows4
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -833,8 +833,8 @@ start6:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
-	MOVQ       104(AX), R14
-	MOVQ       112(AX), R15
+	MOVQ       120(AX), R14
+	MOVQ       128(AX), R15
 
 whole6:
 	PREFETCHT1   (R14)
@@ -866,9 +866,9 @@ whole6:
 	JNZ          whole6
 	CMPQ         64(AX), $0x08
 	JNE          ragged6
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole6
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y13
@@ -885,7 +885,7 @@ whole6:
 	VANDPD       Y0, Y13, Y13
 	VANDPD       Y13, Y1, Y1
 	VMOVUPD      Y1, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
@@ -901,7 +901,7 @@ whole6:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
@@ -917,7 +917,7 @@ whole6:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
 	VMOVUPD      Y5, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
@@ -933,7 +933,7 @@ whole6:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
 	VMOVUPD      Y7, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y8, Y1
@@ -949,7 +949,7 @@ whole6:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
 	VMOVUPD      Y9, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y10, Y1
@@ -965,10 +965,10 @@ whole6:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
 	VMOVUPD      Y11, 32(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written6
 
 writeWhole6:
@@ -998,9 +998,9 @@ ragged6:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y12
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write6
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y14
@@ -1017,7 +1017,7 @@ ragged6:
 	VANDPD     Y0, Y14, Y14
 	VANDPD     Y14, Y1, Y1
 	VMASKMOVPD Y1, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y2, Y1
@@ -1033,7 +1033,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPD Y3, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y4, Y1
@@ -1049,7 +1049,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPD Y5, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y6, Y1
@@ -1065,7 +1065,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPD Y7, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y8, Y1
@@ -1081,7 +1081,7 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y9, Y9
 	VMASKMOVPD Y9, Y12, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y10, Y1
@@ -1097,10 +1097,10 @@ ragged6:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y11, Y11
 	VMASKMOVPD Y11, Y12, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written6
 
 write6:
@@ -1128,15 +1128,15 @@ written6:
 	LEAQ (CX)(DX*2), CX
 	LEAQ (BX)(SI*4), BX
 	LEAQ (BX)(SI*2), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x06, 56(AX)
 	JMP  rows6
 
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1193,9 +1193,9 @@ whole4:
 	JNZ          whole4
 	CMPQ         64(AX), $0x08
 	JNE          ragged4
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole4
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y9
@@ -1212,7 +1212,7 @@ whole4:
 	VANDPD       Y0, Y9, Y9
 	VANDPD       Y9, Y1, Y1
 	VMOVUPD      Y1, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
@@ -1228,7 +1228,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
@@ -1244,7 +1244,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
 	VMOVUPD      Y5, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
@@ -1260,10 +1260,10 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
 	VMOVUPD      Y7, 32(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written4
 
 writeWhole4:
@@ -1287,9 +1287,9 @@ ragged4:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y8
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y10
@@ -1306,7 +1306,7 @@ ragged4:
 	VANDPD     Y0, Y10, Y10
 	VANDPD     Y10, Y1, Y1
 	VMASKMOVPD Y1, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y2, Y1
@@ -1322,7 +1322,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPD Y3, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y4, Y1
@@ -1338,7 +1338,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPD Y5, Y8, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y6, Y1
@@ -1354,10 +1354,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y7, Y7
 	VMASKMOVPD Y7, Y8, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -1383,7 +1383,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1424,9 +1424,9 @@ whole2:
 	JNZ          whole2
 	CMPQ         64(AX), $0x08
 	JNE          ragged2
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole2
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y5
@@ -1443,7 +1443,7 @@ whole2:
 	VANDPD       Y0, Y5, Y5
 	VANDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 32(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
@@ -1459,10 +1459,10 @@ whole2:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, 32(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written2
 
 writeWhole2:
@@ -1480,9 +1480,9 @@ ragged2:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y4
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y6
@@ -1499,7 +1499,7 @@ ragged2:
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
 	VMASKMOVPD Y1, Y4, 32(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y2, Y1
@@ -1515,10 +1515,10 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
 	VMASKMOVPD Y3, Y4, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -1538,7 +1538,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1571,9 +1571,9 @@ whole1:
 	JNZ          whole1
 	CMPQ         64(AX), $0x08
 	JNE          ragged1
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole1
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y3
@@ -1590,10 +1590,10 @@ whole1:
 	VANDPD       Y0, Y3, Y3
 	VANDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 32(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written1
 
 writeWhole1:
@@ -1608,9 +1608,9 @@ ragged1:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y2
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y4
@@ -1627,10 +1627,10 @@ ragged1:
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
 	VMASKMOVPD Y1, Y2, 32(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -1645,17 +1645,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows6
 
@@ -1678,7 +1678,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -1743,8 +1743,8 @@ start4:
 	MOVQ       40(AX), R10
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
-	MOVQ       104(AX), R13
-	MOVQ       112(AX), R14
+	MOVQ       120(AX), R13
+	MOVQ       128(AX), R14
 
 whole4:
 	PREFETCHT1   (R13)
@@ -1776,9 +1776,9 @@ whole4:
 	JNZ          whole4
 	CMPQ         64(AX), $0x0c
 	JNE          ragged4
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole4
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y13
@@ -1802,7 +1802,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 64(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
@@ -1825,7 +1825,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
 	VMOVUPD      Y5, 64(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
@@ -1848,7 +1848,7 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
 	VMOVUPD      Y8, 64(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y9, Y1
@@ -1871,10 +1871,10 @@ whole4:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
 	VMOVUPD      Y11, 64(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written4
 
 writeWhole4:
@@ -1902,9 +1902,9 @@ ragged4:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y12
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write4
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y14
@@ -1928,7 +1928,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y3, Y1
@@ -1951,7 +1951,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPD Y5, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y6, Y1
@@ -1974,7 +1974,7 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y8, Y8
 	VMASKMOVPD Y8, Y12, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y9, Y1
@@ -1997,10 +1997,10 @@ ragged4:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y11, Y11
 	VMASKMOVPD Y11, Y12, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written4
 
 write4:
@@ -2024,15 +2024,15 @@ write4:
 written4:
 	LEAQ (CX)(DX*4), CX
 	LEAQ (BX)(SI*4), BX
-	MOVQ 120(AX), R10
-	ADDQ R10, 104(AX)
+	MOVQ 136(AX), R10
+	ADDQ R10, 120(AX)
 	SUBQ $0x04, 56(AX)
 	JMP  rows4
 
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2080,9 +2080,9 @@ whole2:
 	JNZ          whole2
 	CMPQ         64(AX), $0x0c
 	JNE          ragged2
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole2
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y6, Y6, Y6
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y7
@@ -2106,7 +2106,7 @@ whole2:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 64(R11)
-	ADDQ         136(AX), R10
+	ADDQ         152(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
@@ -2129,10 +2129,10 @@ whole2:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
 	VMOVUPD      Y5, 64(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written2
 
 writeWhole2:
@@ -2152,9 +2152,9 @@ ragged2:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y6
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y7, Y7, Y7
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y8
@@ -2178,7 +2178,7 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y6, 64(R11)
-	ADDQ       136(AX), R10
+	ADDQ       152(AX), R10
 	ADDQ       DX, R11
 	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y3, Y1
@@ -2201,10 +2201,10 @@ ragged2:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
 	VMASKMOVPD Y5, Y6, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written2
 
 write2:
@@ -2226,7 +2226,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       224(AX), $0x00
+	CMPB       232(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2263,9 +2263,9 @@ whole1:
 	JNZ          whole1
 	CMPQ         64(AX), $0x0c
 	JNE          ragged1
-	CMPQ         128(AX), $0x00
+	CMPQ         144(AX), $0x00
 	JE           writeWhole1
-	MOVQ         128(AX), R10
+	MOVQ         144(AX), R10
 	VXORPD       Y3, Y3, Y3
 	MOVQ         CX, R11
 	VMOVUPD      (R10), Y4
@@ -2289,10 +2289,10 @@ whole1:
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 64(R11)
-	ADDQ         136(AX), R10
-	CMPQ         R10, 152(AX)
-	CMOVQEQ      144(AX), R10
-	MOVQ         R10, 128(AX)
+	ADDQ         152(AX), R10
+	CMPQ         R10, 168(AX)
+	CMOVQEQ      160(AX), R10
+	MOVQ         R10, 144(AX)
 	JMP          written1
 
 writeWhole1:
@@ -2308,9 +2308,9 @@ ragged1:
 	LEAQ       tail<>+0(SB), R11
 	NEGQ       R10
 	VMOVUPD    32(R11)(R10*8), Y3
-	CMPQ       128(AX), $0x00
+	CMPQ       144(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R10
+	MOVQ       144(AX), R10
 	VXORPD     Y4, Y4, Y4
 	MOVQ       CX, R11
 	VMOVUPD    (R10), Y5
@@ -2334,10 +2334,10 @@ ragged1:
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y3, 64(R11)
-	ADDQ       136(AX), R10
-	CMPQ       R10, 152(AX)
-	CMOVQEQ    144(AX), R10
-	MOVQ       R10, 128(AX)
+	ADDQ       152(AX), R10
+	CMPQ       R10, 168(AX)
+	CMOVQEQ    160(AX), R10
+	MOVQ       R10, 144(AX)
 	JMP        written1
 
 write1:
@@ -2353,17 +2353,17 @@ written1:
 	JMP  rows1
 
 end:
-	DECQ 160(AX)
+	DECQ 176(AX)
 	JLT  all
-	MOVQ 192(AX), CX
+	MOVQ 208(AX), CX
 	ADDQ CX, (AX)
-	MOVQ 176(AX), CX
+	MOVQ 192(AX), CX
 	ADDQ CX, 16(AX)
-	MOVQ 184(AX), CX
+	MOVQ 200(AX), CX
 	ADDQ CX, 40(AX)
 	MOVQ (AX), CX
 	MOVQ 16(AX), BX
-	MOVQ 168(AX), R10
+	MOVQ 184(AX), R10
 	MOVQ R10, 56(AX)
 	JMP  rows4
 

@@ -2,12 +2,12 @@
 
 package kernels
 
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float64], by rowsOf[float64]) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, _ int, _ tiles, m, n, k int, add bool, _ ahead[float64], by rowsOf[float64]) {
 	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 	by.times(c, ldc, m, n)
 }
 
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], by rowsOf[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, _ int, _ tiles, m, n, k int, add bool, _ ahead[float32], by rowsOf[float32]) {
 	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 	by.times(c, ldc, m, n)
 }

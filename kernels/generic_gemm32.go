@@ -11,7 +11,7 @@ func Gemm32(c []float32, ldc int, a []float32, lda int, transA bool, b []float32
 			aRow, aCol = 1, lda
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
-		panel32(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply32.tall, m), rowsOf[float32]{})
+		panel32(c, ldc, a, aRow, aCol, b, ldb, 0, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply32.tall, m), rowsOf[float32]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
 		multiplied32.alone(p)
 	}

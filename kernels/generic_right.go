@@ -12,8 +12,8 @@ type Right[T float32 | float64] struct {
 
 // PackedSize is how many numbers Pack needs for an operand k×n.
 func PackedSize[T float32 | float64](k, n int) int {
-	w := blockingOf[T]().width
-	return (n + w - 1) / w * w * k
+	g := blockingOf[T]()
+	return g.panels(n) * g.width * k
 }
 
 // blockingOf is the blocking of a type.
@@ -28,7 +28,7 @@ func blockingOf[T float32 | float64]() *blocking[T] {
 func (r *Right[T]) Pack(panels, b []T, ldb int, transB bool, k, n int) {
 	g := blockingOf[T]()
 	w := g.width
-	wide := (n + w - 1) / w * w
+	wide := g.panels(n) * w
 	r.panels, r.k, r.n = panels[:wide*k], k, n
 	r.norm.Store(0)
 	bRow, bCol := ldb, 1
@@ -48,7 +48,7 @@ func (r *Right[T]) Panels() []T { return r.panels }
 
 // Multiply is Gemm, or Gemm32, of A, m×k, with the packed operand: the same bits.
 func (r *Right[T]) Multiply(c []T, ldc int, a []T, lda, m int) {
-	if !r.faint(c, ldc, a, lda, m, 0, r.n) {
+	if !r.faint(c, ldc, a, lda, m, 0, blockingOf[T]().panels(r.n)) {
 		r.MultiplyGroups(c, ldc, m, 0, a, lda, m, nil)
 	}
 }
@@ -60,21 +60,22 @@ func (r *Right[T]) Part(i, calls int, c, a []T, m int) {
 		r.Multiply(c, r.n, a, r.k, m)
 		return
 	}
-	w := blockingOf[T]().width
-	if from, to := i*w, min((i+1)*w, r.n); !r.faint(c, r.n, a, r.k, m, from, to) {
-		r.multiplyColumns(c, r.n, a, r.k, m, from, to, false)
+	if !r.faint(c, r.n, a, r.k, m, i, i+1) {
+		r.multiplyCalls(c, r.n, a, r.k, m, i, i+1, false)
 	}
 }
 
-// multiplyColumns multiplies by whole panels, those of columns from to to-1.
-func (r *Right[T]) multiplyColumns(c []T, ldc int, a []T, lda, m, from, to int, add bool) {
+// multiplyCalls makes calls from to to-1 of those that multiply by all columns.
+func (r *Right[T]) multiplyCalls(c []T, ldc int, a []T, lda, m, from, to int, add bool) {
 	g := blockingOf[T]()
 	w := g.width
-	wide := (r.n + w - 1) / w * w
+	wide := g.panels(r.n) * w
 	for pc := 0; pc < r.k; pc += g.depth {
 		kc := min(g.depth, r.k-pc)
-		for j := from; j < to; j += w {
-			g.panel(c[j:], ldc, a[pc:], lda, 1, r.panels[pc*wide+j*kc:], w, tiles{}, m, min(w, r.n-j), kc, add || pc > 0, ahead[T]{}, rowsOf[T]{})
+		for call := from; call < to; call++ {
+			j := g.starts(call, r.n)
+			at, gap := g.place(j, kc)
+			g.panel(c[j:], ldc, a[pc:], lda, 1, r.panels[pc*wide+at:], w, gap, tiles{}, m, g.starts(call+1, r.n)-j, kc, add || pc > 0, ahead[T]{}, rowsOf[T]{})
 		}
 	}
 }
@@ -102,8 +103,7 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 	}
 	_ = a[(m-1)*lda+r.k-1]
 	g := blockingOf[T]()
-	w := g.width
-	wide := (r.n + w - 1) / w * w
+	w, calls := g.width, g.panels(r.n)
 	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
 	switch {
 	case group <= g.rows && g.inTiles(group):
@@ -123,7 +123,10 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 		}
 		for pc := 0; pc < r.k; pc += g.depth {
 			kc := min(g.depth, r.k-pc)
-			for j := 0; j < r.n; j += w {
+			for call := range calls {
+				j, end := g.starts(call, r.n), g.starts(call+1, r.n)
+				at, gapB := g.place(j, kc)
+				b := r.panels[pc*calls*w+at:]
 				for i := ic; i < top; {
 					some := min(run, top-i)
 					if some > group && g.groups {
@@ -137,8 +140,8 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 					if j == 0 {
 						next = below(a[i*lda+pc:], lda, 1, g.tall, m-i)
 					}
-					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
-						some, min(w, r.n-j), kc, pc > 0, next, times)
+					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, b, w, gapB, apart,
+						some, end-j, kc, pc > 0, next, times)
 					i += some
 				}
 			}
@@ -158,7 +161,7 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 	_, _, _ = c[(count*m-1)*ldc+r.n-1], a[(count-1)*step+(m-1)*lda], r.panels[:r.k][q+count-1]
 	g := blockingOf[T]()
 	w := g.width
-	wide := (r.n + w - 1) / w * w
+	wide := g.panels(r.n) * w
 	same := len(by) <= m*r.n
 	for p := 0; p < count; {
 		pc := (q + p) / g.depth * g.depth
@@ -190,7 +193,7 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 				default:
 					times = rowsOf[T]{by[p*m*r.n+j:], r.n, points * m, 0}
 				}
-				g.panel(c[(p*m+top)*ldc+j:], ldc, a[p*step+top*lda:], lda, 1, b[j*kc:], w, apart,
+				g.panel(c[(p*m+top)*ldc+j:], ldc, a[p*step+top*lda:], lda, 1, b[j*kc:], w, 0, apart,
 					points*height, min(w, r.n-j), 1, false, ahead[T]{}, times)
 			}
 		}

@@ -143,7 +143,7 @@ const (
 // cache when it is multiplied; the block of B stays in the last.
 type blocking[T float32 | float64] struct {
 	*multiplier[T]
-	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow int, apart tiles, m, n, k int, add bool, next ahead[T], by rowsOf[T])
+	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, bGap int, apart tiles, m, n, k int, add bool, next ahead[T], by rowsOf[T])
 	vectors   func(by Workers, p product[T]) bool // multiplies if the product is of vectors; nil: as others
 	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
 
@@ -216,7 +216,7 @@ type cut[T float32 | float64] struct {
 	workers      int
 	parts        int // of the block
 
-	// A part is high rows of C and wide columns; there are each of them beside one another.
+	// A part is high rows of C and wide calls; there are each of them beside one another.
 	// It goes steps deep into the block at a time, and asks for the steps after those where
 	// it is deep.
 	high, wide, each, step int
@@ -333,8 +333,7 @@ func grow[T float32 | float64](s *[]T, n int) {
 
 // block multiplies a block.
 func (x *cut[T]) block(by Workers) {
-	w := x.width
-	panels := (x.n + w - 1) / w
+	panels := x.panels(x.n)
 	x.workers = max(1, by.Count)
 	x.high, x.each = x.rows, 1
 	if x.deep {
@@ -353,7 +352,7 @@ func (x *cut[T]) block(by Workers) {
 		x.each = max(1, min(panels/least, (parts+bands-1)/bands))
 	}
 	bands := (x.m + x.high - 1) / x.high
-	x.wide = (panels + x.each - 1) / x.each * w
+	x.wide = (panels + x.each - 1) / x.each
 	x.parts = bands * x.each
 	if x.packB {
 		for i := range panels {
@@ -379,16 +378,25 @@ func (g *blocking[T]) packPanel(dst, b []T, bRow, bCol, k, n int) {
 	}
 }
 
-// packedPanel is the panel from column j on; it is packed here if it is not.
-func (x *cut[T]) packedPanel(j int) []T {
-	dst, state := x.packed.panels[j*x.k:], &x.packed.state[j/x.width]
+// packedPanels are the columns from j to end-1, in one panel or two; they are packed here if they are not.
+func (x *cut[T]) packedPanels(j, end int) (b []T, bRow, gap int) {
+	for from := j / x.width * x.width; from < end; from += x.width {
+		x.beReady(from)
+	}
+	at, gap := x.place(j, x.k)
+	return x.packed.panels[at:], x.width, gap
+}
+
+// beReady waits for the panel from column j on, or packs it.
+func (x *cut[T]) beReady(j int) {
+	state := &x.packed.state[j/x.width]
 	for spin := 0; ; spin++ {
 		switch state.Load() {
 		case panelReady:
-			return dst
+			return
 		case panelRaw:
 			if state.CompareAndSwap(panelRaw, panelTaken) {
-				x.makeReady(dst, state, j)
+				x.makeReady(state, j)
 			}
 		default:
 			if spin > 1000 {
@@ -400,10 +408,10 @@ func (x *cut[T]) packedPanel(j int) []T {
 
 // makeReady packs a panel that is taken. Where B cannot be read the panel is raw again, and
 // whoever waits for it fails as well.
-func (x *cut[T]) makeReady(dst []T, state *atomic.Uint32, j int) {
+func (x *cut[T]) makeReady(state *atomic.Uint32, j int) {
 	left := uint32(panelRaw)
 	defer func() { state.Store(left) }()
-	x.packPanel(dst, x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
+	x.packPanel(x.packed.panels[j*x.k:], x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
 	left = panelReady
 }
 
@@ -415,8 +423,8 @@ func (x *cut[T]) makeReady(dst []T, state *atomic.Uint32, j int) {
 // .964 and .974. Without any packing of B they would reach .97. A transposed A packed by eights of rows, as the
 // tiles read it, was no faster than one that is transposed; two workers that pack B each for itself, on cores half
 // a microsecond from each other, took 1.06 of the time.
-func (x *cut[T]) keepsPanel(j, top, rows int, a []T, aRow, aCol int) bool {
-	state, n := &x.packed.state[j/x.width], min(x.width, x.n-j)
+func (x *cut[T]) keepsPanel(j, end, top, rows int, a []T, aRow, aCol int) bool {
+	state, n := &x.packed.state[j/x.width], end-j
 	if !x.keeping || rows < x.tall || 3*n <= 2*x.width || !state.CompareAndSwap(panelRaw, panelTaken) {
 		return false
 	}
@@ -508,9 +516,8 @@ func (x *cut[T]) deeper(at, p, top, rows int) ahead[T] {
 
 // part multiplies some rows of A with some panels of B.
 func (x *cut[T]) part(i int) {
-	w := x.width
 	top, left := i/x.each*x.high, i%x.each*x.wide
-	rows, right := min(x.high, x.m-top), min(left+x.wide, x.n)
+	rows, right := min(x.high, x.m-top), min(left+x.wide, x.panels(x.n))
 	if left >= right {
 		return
 	}
@@ -522,22 +529,23 @@ func (x *cut[T]) part(i int) {
 		(*x.transpose)(*band, ld, a, aCol, x.k, rows)
 		a, aRow, aCol = *band, ld, 1
 	}
-	panels := (right - left + w - 1) / w
+	panels := right - left
 	worker := i * x.workers / x.parts    // if parts in a row are shared out
 	first := worker * panels / x.workers // the others begin elsewhere, and so all pack
 	for pc := 0; pc < x.k; pc += x.step {
 		for p := range panels {
-			j := left + (first+p)%panels*w
-			b, bRow := x.b, x.bRow
+			call := left + (first+p)%panels
+			j, end := x.starts(call, x.n), x.starts(call+1, x.n)
+			b, bRow, gap := x.b, x.bRow, 0
 			at, rows, a := top, rows, a
 			if x.packB {
-				if x.keepsPanel(j, at, rows, a, aRow, aCol) {
+				if x.keepsPanel(j, end, at, rows, a, aRow, aCol) {
 					if at, rows = at+x.tall, rows-x.tall; rows == 0 {
 						continue
 					}
 					a = a[x.tall*aRow:]
 				}
-				b, bRow = x.packedPanel(j), w
+				b, bRow, gap = x.packedPanels(j, end)
 			} else {
 				b = b[pc*bRow+j:]
 			}
@@ -545,9 +553,9 @@ func (x *cut[T]) part(i int) {
 			if x.deep {
 				next = x.deeper(pc+x.step, p, top, rows)
 			} else {
-				next = x.next(top, left+(first+p+1)%panels*w, pc, panels-1-p)
+				next = x.next(top, x.starts(left+(first+p+1)%panels, x.n), pc, panels-1-p)
 			}
-			x.panel(x.c[at*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, next, rowsOf[T]{})
+			x.panel(x.c[at*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, gap, tiles{}, rows, end-j, min(x.step, x.k-pc), x.add || pc > 0, next, rowsOf[T]{})
 		}
 	}
 }

@@ -69,24 +69,26 @@ func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 		defer g.bands.give(room)
 		grow(room, p.k*g.width)
 	}
-	w, tall := g.width, cmp.Or(g.tall, 4)
-	ask := (w*tall + p.m - 1) / p.m // rows of B with each tile
+	tall, panels := cmp.Or(g.tall, 4), g.panels(p.n)
+	ask := (g.width*tall + p.m - 1) / p.m // rows of B with each tile
 	for i := range count {
 		c, a, b := p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:]
 		_, _ = a[(p.m-1)*p.aRow+(p.k-1)*p.aCol], b[(p.k-1)*p.bRow+(p.n-1)*p.bCol]
-		for j := 0; j < p.n; j += w {
-			n, right, bRow := min(w, p.n-j), b[j*p.bCol:], p.bRow
+		for j, call := 0, 1; call <= panels; call++ {
+			end := g.starts(call, p.n)
+			n, right, bRow := end-j, b[j*p.bCol:], p.bRow
 			var next ahead[T]
-			if j+w < p.n {
-				next = aheadOf(right[w*p.bCol:], p.bCol, p.bRow, ask)
+			if end < p.n {
+				next = aheadOf(right[n*p.bCol:], p.bCol, p.bRow, ask)
 			}
 			if room != nil {
-				if i == 0 || by.B != 0 || p.n > w {
+				if i == 0 || by.B != 0 || panels > 1 {
 					g.packPanel(*room, right, p.bRow, p.bCol, p.k, n)
 				}
-				right, bRow = *room, w
+				right, bRow = *room, g.width
 			}
-			g.panel(c[j:], p.ldc, a, p.aRow, p.aCol, right, bRow, tiles{}, p.m, n, p.k, p.add, next, rowsOf[T]{})
+			g.panel(c[j:], p.ldc, a, p.aRow, p.aCol, right, bRow, 0, tiles{}, p.m, n, p.k, p.add, next, rowsOf[T]{})
+			j = end
 		}
 	}
 }

@@ -34,12 +34,14 @@ func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 		return []RepeatedCall{{Call: call, told: unsafe.Pointer(&call64{b: &x.panels[0], bTile: size * w * x.k, n: x.n, k: x.k})}}
 	}
 	var calls []RepeatedCall
-	for j := 0; j < x.n; j += w {
-		n := min(w, x.n-j)
-		b := &x.panels[j*x.k]
+	for p := range multiply.panels(x.n) {
+		j := multiply.starts(p, x.n)
+		n := multiply.starts(p+1, x.n) - j
+		at, gap := multiply.place(j, x.k)
+		b := &x.panels[at]
 		call.entry, call.at[2] = entries[(n-1)/(w/3)], int32(size*j)
 		calls = append(calls, RepeatedCall{Call: call, told: unsafe.Pointer(&call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * w,
-			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, tall: taller(m), next: b})})
+			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, tall: taller(m), second: 64 + size*gap, next: b})})
 	}
 	return calls
 }

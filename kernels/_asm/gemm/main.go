@@ -205,8 +205,8 @@ type gemm struct {
 }
 
 // fields are those of a call, in order, of 8 bytes each.
-var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "late", "keep", "add"}
+var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile", "tall", "second",
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "late", "keep", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {

@@ -16,10 +16,12 @@ type tile struct {
 	sums [][]v
 	full bool // as many rows as fill the registers, of products: it asks for what comes next
 
-	b, k          reg.GPVirtual // the row of B, and how many more there are
-	a0, a4        reg.GPVirtual // in the column of A, rows 0 and 4
-	next, nextCol reg.GPVirtual // a line of what comes next, with every column of A
-	kept          reg.GPVirtual // where the row of B is written down
+	b, k    reg.GPVirtual // the row of B, and how many more there are
+	a0, a4  reg.GPVirtual // in the column of A, rows 0 and 4
+	next    reg.GPVirtual // a line of what comes next
+	nextCol Op            // how far it moves with every column of A
+	kept    reg.GPVirtual // where the row of B is written down
+	second  reg.GPVirtual // how far its second vector is from its first, if a call may say so
 }
 
 // multiply computes a tile.
@@ -40,10 +42,16 @@ func (p *gemm) multiply(rows int) {
 		LEAQ(Mem{Base: t.a0, Index: p.aRow, Scale: 4}, t.a4)
 	}
 	if t.full {
-		t.next, t.nextCol = p.load("next"), p.load("nextCol")
+		t.next = p.load("next")
+		if t.nextCol = p.field("nextCol"); !t.parted() {
+			t.nextCol = p.load("nextCol")
+		}
 	}
 	if p.keeps {
 		t.kept = p.load("keep")
+	}
+	if t.parted() {
+		t.second = p.load("second")
 	}
 	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
 	if kit.Wide {
@@ -203,11 +211,21 @@ func (t *tile) at(a0, a4 reg.GPVirtual, i int) Mem {
 	return []Mem{{Base: base}, {Base: base, Index: t.aRow, Scale: 1}, {Base: base, Index: t.aRow, Scale: 2}, {Base: base, Index: t.aRow3, Scale: 1}}[i%4]
 }
 
+// parted reports whether a call may say that the two vectors of B's rows lie apart.
+func (t *tile) parted() bool { return kit.Wide && t.vectors == 2 && !t.rounds }
+
+// vector is where vector j of B's row is.
+func (t *tile) vector(j int) Mem {
+	if j == 1 && t.parted() {
+		return Mem{Base: t.b, Index: t.second, Scale: 1}
+	}
+	return Mem{Base: t.b, Disp: size * lanes * j}
+}
+
 // row is B's row.
 func (t *tile) row(last part) (y []Op) {
 	for j := range t.vectors {
-		x := kit.New()
-		m := Mem{Base: t.b, Disp: size * lanes * j}
+		x, m := kit.New(), t.vector(j)
 		switch {
 		case last == whole || j < t.vectors-1:
 			VMOVUPD(m, x)
@@ -278,7 +296,7 @@ func (t *tile) rowByRow(last part, times bool) {
 	LEAQ(Mem{Base: t.a4, Index: t.aCol, Scale: 1}, a4)
 	y := [][]Op{t.row(last), nil}
 	ADDQ(t.bRow, t.b)
-	if last == whole { // as few registers as may be
+	if last == whole && t.vectors == 3 { // as few registers as may be
 		for j := range t.vectors {
 			y[1] = append(y[1], Mem{Base: t.b, Disp: size * lanes * j})
 		}
