@@ -22,6 +22,7 @@ var doors = map[string][]string{
 	"tape":           {"expr", "kernels/...", "tape/..."},
 	"tape/double":    {},
 	"tape/matrix":    {"kernels", "tape/pool"},
+	"tape/order":     {},
 	"tape/pool":      {"kernels"},
 	"tape/puiseux":   {"kernels"},
 	"tape/sparsity":  {"tape/tensor"},

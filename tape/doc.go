@@ -60,7 +60,7 @@
 //	question session targets ask prepare desk           a question is asked, and asked again
 //	lower lower_* call index forms derive               from syntax to Refs
 //	tape intern leaves record shape batch sources       what is recorded
-//	op op_* ops_* stripe theirs compose* order          operations, what they are made of, and sorting
+//	op op_* ops_* stripe theirs compose*                operations, and what they are made of
 //	grad jacobian block force                           derivatives, and values wanted at once
 //	links sparse sparse_*                               Jacobians with few entries
 //	delta delta_*                                       Jacobians as sums of products
@@ -84,9 +84,9 @@
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
-// behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads;
-// unbounded, numbers whose exponents have no bounds; puiseux, power series in a root of a
-// distance; double, numbers in twice the precision.
+// behind linear algebra; sparsity, patterns of Jacobians and their colouring; order, sorting;
+// pool, the threads; unbounded, numbers whose exponents have no bounds; puiseux, power series in
+// a root of a distance; double, numbers in twice the precision.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sort"
 
+	"nabla/tape/order"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
@@ -60,7 +61,7 @@ func search(dst, a, v []float64, right bool) {
 		var keys [4]uint64
 		n := min(len(v), len(keys))
 		for i, x := range v[:n] {
-			keys[i] = sortKey(x)
+			keys[i] = order.Key(x)
 			if right && x == x {
 				keys[i]++ // not above x is below what comes next
 			}
@@ -95,7 +96,7 @@ func below(a []float64, keys [4]uint64) [4]int {
 
 // less is -1 where the key of v, which is not NaN, is less than key, 0 where it is not.
 func less(v float64, key uint64) int {
-	_, borrow := bits.Sub64(numberKey(v), key, 0)
+	_, borrow := bits.Sub64(order.NumberKey(v), key, 0)
 	return -int(borrow)
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/order"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -57,8 +59,8 @@ var extremeRows = []Op{
 	{As: &opTopOf, Room: topRoom, Name: "top_of", Args: "x", Hidden: true, Doc: "places of the largest along the last axis, largest first", Stops: "argsort is not differentiable", Lead: true,
 		Run: func(c *run) {
 			k := last(c.shape)
-			c.eachSorted(func(s *sorter, i int, x []float64) {
-				for j, p := range s.top(x, k) {
+			c.eachSorted(func(s *order.Sorter, i int, x []float64) {
+				for j, p := range s.Top(x, k) {
 					c.out[i*k+j] = float64(p)
 				}
 			})
@@ -66,10 +68,10 @@ var extremeRows = []Op{
 	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
-			c.eachSorted(func(s *sorter, i int, x []float64) {
+			c.eachSorted(func(s *order.Sorter, i int, x []float64) {
 				out := c.out[i*len(x):]
-				for k, p := range s.of(x) {
-					out[k] = float64(p & s.places)
+				for k, p := range s.Ranks(x) {
+					out[k] = float64(s.Place(p))
 				}
 			})
 		}},
@@ -111,15 +113,15 @@ var extremeRows = []Op{
 	{As: &opMiddles, Room: sortRoom, Name: "middles", Args: "x", Hidden: true, Doc: "the one or two in the middle of the last axis, once it is sorted", Stops: "middles", Lead: true,
 		Run: func(c *run) {
 			m := last(c.shape)
-			c.eachSorted(func(s *sorter, i int, x []float64) {
+			c.eachSorted(func(s *order.Sorter, i int, x []float64) {
 				for k := range m {
-					c.out[i*m+k] = s.place(x, (len(x)-1)/2+k)
+					c.out[i*m+k] = s.Nth(x, (len(x)-1)/2+k)
 				}
 			})
 		}},
 	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
 		Run: func(c *run) {
-			c.eachSorted(func(s *sorter, i int, x []float64) { s.sort(c.out[i*len(x):], x) })
+			c.eachSorted(func(s *order.Sorter, i int, x []float64) { s.Sort(c.out[i*len(x):], x) })
 		}},
 	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Max) }) }},
@@ -252,15 +254,15 @@ func (c *run) medians() {
 			c.out[i] = math.NaN()
 		}
 	}
-	c.eachSorted(func(s *sorter, i int, x []float64) {
+	c.eachSorted(func(s *order.Sorter, i int, x []float64) {
 		n := len(x)
 		if kernels.Max(x) != kernels.Max(x) {
 			c.out[i] = math.NaN()
 			return
 		}
-		m := s.place(x, (n-1)/2)
+		m := s.Nth(x, (n-1)/2)
 		if n%2 == 0 {
-			if hi := s.place(x, n/2); hi != m {
+			if hi := s.Nth(x, n/2); hi != m {
 				m += float64((hi - m) / 2)
 			}
 		}
@@ -269,3 +271,26 @@ func (c *run) medians() {
 }
 
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
+
+// eachSorted calls f with every row of the last axis of the argument, its number, and a sorter.
+func (c *run) eachSorted(f func(s *order.Sorter, i int, x []float64)) {
+	n := last(c.shapes[0])
+	if n == 0 {
+		return
+	}
+	pool.Split(c.threads, len(c.args[0]), len(c.args[0])/n, func(from, to int) {
+		var s order.Sorter
+		for i := from; i < to; i++ {
+			f(&s, i, c.args[0][i*n:(i+1)*n])
+		}
+	})
+}
+
+// sortRoom is what rows of the argument of r are sorted in, of which each thread has one.
+func sortRoom(t *Tape, r Ref) int64 {
+	x := t.Args(r)[0]
+	return 16 * int64(min(t.size(x), 64*last(t.Shape(x))))
+}
+
+// topRoom is the same, and what is turned in.
+func topRoom(t *Tape, r Ref) int64 { return 2 * sortRoom(t, r) }

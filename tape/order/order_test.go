@@ -1,4 +1,4 @@
-package tape
+package order
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 func TestSorter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, math.Copysign(0, -1), math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324, 1, -1}
-	var s sorter
+	var s Sorter
 	for _, n := range []int{0, 1, 2, 3, 20, leastRadix - 1, leastRadix, leastRadix + 1, 1000, 5000, 300} {
 		for _, form := range []func() float64{
 			r.NormFloat64,
@@ -30,19 +30,19 @@ func TestSorter(t *testing.T) {
 				x[i], want[i] = form(), i
 			}
 			sort.SliceStable(want, func(i, j int) bool { return compareNaN(x[want[i]], x[want[j]]) < 0 })
-			for i, p := range s.of(x) {
-				if int(p&s.places) != want[i] {
-					t.Fatalf("place %d of %d numbers is %d (%v), want %d (%v)", i, n, p&s.places, x[p&s.places], want[i], x[want[i]])
+			for i, p := range s.Ranks(x) {
+				if s.Place(p) != want[i] {
+					t.Fatalf("place %d of %d numbers is %d (%v), want %d (%v)", i, n, s.Place(p), x[s.Place(p)], want[i], x[want[i]])
 				}
 			}
 			for range min(n, 9) {
 				k := r.IntN(n)
-				if got, want := s.place(x, k), x[want[k]]; math.Float64bits(got) != math.Float64bits(want) && (got == got || want == want) {
+				if got, want := s.Nth(x, k), x[want[k]]; math.Float64bits(got) != math.Float64bits(want) && (got == got || want == want) {
 					t.Fatalf("at place %d of %d numbers stands %v, want %v", k, n, got, want)
 				}
 			}
 			sorted := make([]float64, n)
-			s.sort(sorted, x)
+			s.Sort(sorted, x)
 			for i, v := range sorted {
 				if math.Float64bits(v) != math.Float64bits(x[want[i]]) {
 					t.Fatalf("sorted number %d of %d is %v, want %v", i, n, v, x[want[i]])
@@ -55,7 +55,7 @@ func TestSorter(t *testing.T) {
 			sort.Ints(want)
 			sort.SliceStable(want, func(i, j int) bool { return turned[want[i]] < turned[want[j]] })
 			for _, k := range []int{0, min(n, 1), min(n, mostInserted), min(n, mostInserted+1), n} {
-				if got := s.top(x, k); !slices.Equal(got, want[:k]) {
+				if got := s.Top(x, k); !slices.Equal(got, want[:k]) {
 					t.Fatalf("the largest %d of %d numbers are %v, want %v", k, n, got, want[:k])
 				}
 			}
@@ -87,16 +87,16 @@ func BenchmarkSorter(b *testing.B) {
 		for i := range x {
 			x[i] = r.NormFloat64()
 		}
-		var s sorter
+		var s Sorter
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				s.of(x)
+				s.Ranks(x)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
 		})
-		b.Run(fmt.Sprint("place/", n), func(b *testing.B) {
+		b.Run(fmt.Sprint("nth/", n), func(b *testing.B) {
 			for b.Loop() {
-				s.place(x, n/2)
+				s.Nth(x, n/2)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
 		})
