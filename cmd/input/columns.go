@@ -103,7 +103,7 @@ func (f *frame) row(line []byte, at int) *Error {
 		case len(word) == 0 || isMissing(string(word)):
 			x = math.NaN()
 			f.missing[i]++
-		case f.want < 0 && len(f.data[i]) == f.missing[i]:
+		case f.want < 0 && len(f.data[i]) == f.missing[i] && !isTooLarge(string(word)):
 			f.text[i] = true
 			continue
 		default:

@@ -103,7 +103,8 @@ func TestReadTable(t *testing.T) {
 		{"a,b\n1,2\nc,d\n3,4\n", `t.csv: x[1][0]: 'c' is not a number (line 3, column 1, byte 8)`}, // one header, at the top
 		{"a,2\n1,2\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},           // a slip, no header
 		{"a,b\n1,2,3\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
-		{"a,b\n1,\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"a,b\n1,\n", `t.csv: x[0][1]: a number is missing (line 2, column 3, byte 6)`}, // names, and the cell that is wrong
+		{"a,b\n1,x\n", `t.csv: x[0][1]: 'x' is not a number (line 2, column 3, byte 6)`},
 		{"\xff\xfe\n1\n", `t.csv: x[0][0]: '··' is not a number (line 1, column 1, byte 0)`},
 		{"1,,2\n", `t.csv: x[0][1]: a number is missing (line 1, column 3, byte 2)`},
 		{"1,2,\n", `t.csv: x[0][2]: a number is missing (line 1, column 5, byte 4)`},
@@ -149,6 +150,7 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\r1,2\r", "", "p (1,) [1], q (1,) [2]"},
 		{"t.csv", "p,q\n1,2\nx,3\n", "", "t.csv: p[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,2\nx,3\n", "p", "t.csv: x[1]: 'x' is not a number (line 3, column 1, byte 8)"},
+		{"t.csv", "p,q\n1e400,2\n", "", "t.csv: p[0]: 1e400 is out of range of float64 (line 2, column 1, byte 4)"}, // a number, no text
 		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
 		{"t.csv", "p,p\n1,2\n", "", "t.csv: p is given twice (line 1, column 3, byte 2)"},
 		{"t.csv", "p,p\n1,2\n", "p", "t.csv: x: there are two columns 'p' (line 1, column 3, byte 2)"},

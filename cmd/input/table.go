@@ -23,6 +23,7 @@ func readTable(name, path string, text []byte) (v *tensor.Value, notes []string,
 		if r.rows > 0 || notes != nil || next >= len(text) || !isHeader(line, text[next:]) {
 			return r.row(line, at, next)
 		}
+		r.headed = true
 		notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
 		if c := line[0]; c == ',' || c == ';' { // as pandas writes an index
 			notes = append(notes, printable(name)+": the first column has no name, as one that numbers the rows: [:, 1:] leaves it out")
@@ -101,6 +102,7 @@ type table struct {
 	data       []float64
 	rows, cols int
 	separator  byte // of the whole table, once there is one
+	headed     bool // its first line names the columns
 }
 
 // row reads a line, which stands at at; the next one stands at next.
@@ -183,11 +185,11 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 		hint = "write numbers without quotes"
 	case isMissing(what):
 		hint = writeNaN
-	case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
+	case bytes.HasPrefix(r.b, []byte("name,index,value")): // as -f csv lists several results
 		hint = "several results are read back from -f npz or -f json"
 	case strings.HasSuffix(what, "%"):
 		hint = "1% is written 0.01"
-	case r.rows == 0 && begins && asMany(line, below):
+	case r.rows == 0 && (r.headed || begins && asMany(line, below)):
 		hint = "where not all columns hold numbers, @" + strings.Replace(r.file, Called("-"), "-", 1) + ":NAME reads one"
 	case r.rows == 0 && begins && len(bytes.TrimSpace(below)) == 0 && areNames(line):
 		hint = "where these are names of columns, no row follows them"
@@ -198,8 +200,8 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 }
 
 // isHeader reports whether a line names the columns of a table, the rest of which begins with
-// below: it has as many words as the next row has numbers, and none of them is one. The first
-// may be empty, over the numbers of the rows.
+// below: it has as many words as the next row has cells, and none of them is a number, but
+// one of the cells is. The first may be empty, over the numbers of the rows.
 func isHeader(line, below []byte) bool {
 	below = bytes.TrimLeft(below, " \t\r\n")
 	if n := bytes.IndexAny(below, "\r\n"); n >= 0 {
@@ -214,13 +216,13 @@ func isHeader(line, below []byte) bool {
 		_, end, ok := cell(b, 0)
 		return ok && end == len(b)
 	}
-	words, numbers := split(line), split(below)
-	if len(words) != len(numbers) || !utf8.Valid(line) {
+	words, cells := split(line), split(below)
+	if len(words) != len(cells) || !slices.ContainsFunc(cells, isNumber) || !utf8.Valid(line) {
 		return false
 	}
 	for i, w := range words {
 		w = bytes.TrimSpace(w)
-		if !isNumber(numbers[i]) || len(w) == 0 && (i > 0 || len(words) == 1) || bytes.ContainsAny(w, ",;") || isNumber(bytes.Trim(w, `"'`)) || isMissing(string(w)) {
+		if len(w) == 0 && (i > 0 || len(words) == 1) || bytes.ContainsAny(w, ",;") || isNumber(bytes.Trim(w, `"'`)) || isMissing(string(w)) {
 			return false
 		}
 	}
