@@ -105,6 +105,18 @@ func TestCommandLines(t *testing.T) {
 		{"jvp sum(p.w)*p.v*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -r", "", 0, "^12\n$", ""}, // what has no tangent stands still, in structures too
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -w p.w -r", "", 0, "^4\n$", ""},
 		{"hvp sum(p.w)^2*q -a p={w:[1,2],v:3},q=2 --with q=1,p.w=[1,0] -f json", "", 0, `"p":{"w":\[10,10\],"v":null},"q":6`, ""},
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[1]=1 -r", "", 0, "^1\n$", ""}, // of tuples, too
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[0]=1 -w q[0] -r", "", 0, "^4\n$", ""},
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[1]=1 -w q[1] -r", "", 0, "^1\n$", ""},
+		{"jvp q[0].a^2*q[1] -a q=({a:1},2) --with q[0].a=1 -r", "", 0, "^4\n$", ""},
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[2]=1 -r", "", 2, "", "--with q.2.: q has 2 parts"},
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[99999999999]=1 -r", "", 4, "", "entry 0 of the list must come before"},
+		{"jvp sum(x^2) -a x=[1,2] --with x[0]=1 -r", "", 3, "", "the tangent is a tuple of 1, for one tensor"},
+		{"grad {a:x,b:x^2} -a x=[1,2] --with {b:2,a:1} -r", "", 0, "^5 9\n$", ""},
+		{"grad {a:x,b:x^2} -a x=[1,2] --with {b:1} -r", "", 0, "^2 4\n$", ""},
+		{"grad y={a:x,b:x^2};y -a x=[1,2] --with y.b=1 -r", "", 0, "^2 4\n$", ""},
+		{"grad y=(x,x^2);y -a x=[1,2] --with y[1]=1 -r", "", 0, "^2 4\n$", ""},
+		{"grad {a:x,b:x^2} -a x=[1,2] --with {c:1} -r", "", 2, "", "--with c: it is not a part of the target(.|\n)*are a, b"},
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.v=1 -w p.w -r", "", 2, "", "--with p.v: it is not a source(.|\n)*p.w"},
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.z=1 -r", "", 2, "", "--with p.z: it is not a source"},
 		{"jvp x^2 -a x=1", "", 2, "", "needs a tangent for each source(.|\n)*hint: --with x=…, in its shape"},

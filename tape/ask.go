@@ -305,8 +305,8 @@ func (s *session) upstream(a *asked) value {
 	if w == nil {
 		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
 	}
-	if _, one := a.val.(Ref); w.Kind != tensor.KindRecord || !one && len(s.q.Of) < 2 {
-		return s.given(w)
+	if _, one := a.val.(Ref); w.Kind != tensor.KindRecord || !one && len(s.q.Of) < 2 && w.Get(a.name) == nil {
+		return s.filled(a.name, a.val, w, "part of the target")
 	}
 	var names []string
 	for _, t := range s.targets {
@@ -314,11 +314,11 @@ func (s *session) upstream(a *asked) value {
 	}
 	for _, f := range w.Fields {
 		if !slices.Contains(names, f.Name) {
-			hint := "the targets are " + expr.Some(names)
+			m := notAmong(f.Name, "target", names)
 			if len(names) == 1 {
-				hint = "write --with VALUE for the only target"
+				m.Hint = "write --with VALUE for the only target"
 			}
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a target", Hint: hint, Pos: expr.NoPos})
+			panic(m)
 		}
 	}
 	g := w.Get(a.name)
@@ -328,7 +328,7 @@ func (s *session) upstream(a *asked) value {
 	if g == nil {
 		panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
 	}
-	return s.given(g)
+	return s.filled(a.name, a.val, g, "part of the target")
 }
 
 // tangentTree lines --with up with the sources; a bare value is for the only one.
@@ -353,14 +353,14 @@ func (s *session) tangentTree(tree *record) value {
 		}
 		return &tuple{elems: []value{s.given(w)}}
 	}
-	w.Leaves("", func(path string, _ *tensor.Value) {
-		if !slices.ContainsFunc(tree.names, func(n string) bool { return path == n || leadsInto(path, n) }) {
-			panic(notSource(path, tree.names))
+	w.Leaves("", func(path string, leaf *tensor.Value) {
+		if leaf.Kind != tensor.KindNone && !slices.ContainsFunc(tree.names, func(n string) bool { return path == n || leadsInto(path, n) }) {
+			panic(notAmong(path, "source", tree.names))
 		}
 	})
 	out := &tuple{}
 	for i, n := range tree.names {
-		out.elems = append(out.elems, s.tangent(n, tree.elems[i], w.At(n)))
+		out.elems = append(out.elems, s.filled(n, tree.elems[i], w.At(n), "source"))
 	}
 	return out
 }
@@ -371,36 +371,50 @@ func leadsInto(path, outer string) bool {
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
 }
 
-// notSource says that --with names what is none of the sources.
-func notSource(name string, sources []string) *Misuse {
-	return &Misuse{Kind: "usage", Code: 2, Msg: "--with " + name + ": it is not a source", Hint: "the sources are " + expr.Some(sources), Pos: expr.NoPos}
+// notAmong says that --with names what is none of the sources, or targets.
+func notAmong(name, what string, names []string) *Misuse {
+	return &Misuse{Kind: "usage", Code: 2, Msg: "--with " + name + ": it is not a " + what, Hint: "the " + what + "s are " + expr.Some(names), Pos: expr.NoPos}
 }
 
-// tangent is v in the structure of the sources at a path: one without a tangent stands still.
-func (s *session) tangent(path string, src value, v *tensor.Value) value {
-	r, ok := src.(*record)
-	switch {
-	case v == nil:
-		return mapLeaves(src, func(x value) value {
-			src := x.(*source)
-			if src.why != "" {
-				return s.t.Const(0)
-			}
-			return s.t.broadcastTo(s.t.like(src.current(), 0), s.t.Shape(src.current()))
-		})
-	case !ok || v.Kind != tensor.KindRecord:
-		return s.given(v)
+// filled is v, of --with, in the structure that like has at a path, with none for what it leaves out:
+// a source without a tangent stands still.
+func (s *session) filled(path string, like value, v *tensor.Value, what string) value {
+	if v == nil {
+		return &none{}
 	}
-	for _, f := range v.Fields {
-		if !slices.Contains(r.names, f.Name) {
-			panic(notSource(tensor.Join(path, f.Name), r.names))
+	switch like := like.(type) {
+	case *tuple:
+		if v.Kind != tensor.KindList {
+			break
 		}
+		if n := len(like.elems); len(v.List) > n {
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("--with %s[%d]: %s has %s", path, len(v.List)-1, path, expr.Plural(n, "part")), Pos: expr.NoPos})
+		}
+		out := &tuple{}
+		for i, e := range like.elems {
+			var part *tensor.Value
+			if i < len(v.List) {
+				part = v.List[i]
+			}
+			out.elems = append(out.elems, s.filled(path+"["+itoa(i)+"]", e, part, what))
+		}
+		return out
+	case *record:
+		if v.Kind != tensor.KindRecord {
+			break
+		}
+		for _, f := range v.Fields {
+			if !slices.Contains(like.names, f.Name) {
+				panic(notAmong(tensor.Join(path, f.Name), what, like.names))
+			}
+		}
+		out := &record{names: like.names}
+		for i, n := range like.names {
+			out.elems = append(out.elems, s.filled(tensor.Join(path, n), like.elems[i], v.Get(n), what))
+		}
+		return out
 	}
-	out := &tuple{}
-	for i, n := range r.names {
-		out.elems = append(out.elems, s.tangent(tensor.Join(path, n), r.elems[i], v.Get(n)))
-	}
-	return out
+	return s.given(v)
 }
 
 // higher is the n-th derivative of a scalar function of a scalar.

@@ -217,7 +217,7 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		return &tuple{elems: []value{y, g}}
 	case "vjp":
 		ys := lo.tensorsOf(y, at(0))
-		gs := lo.matching(ys, v, at(2), "the upstream gradient")
+		gs := lo.matching(y, v, at(2), "the upstream gradient")
 		return lo.perSource(ys, tree, func(srcs []Ref) []Ref { return t.shaped(t.VJP(ys, gs, srcs), srcs) })
 	}
 	r, ok := y.(Ref)
@@ -250,7 +250,7 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 // the expression with.
 func (lo *lowering) along(name string, r Ref, tree, v value, with, e expr.Expr) value {
 	list := flatten(tree)
-	vs := lo.tangents(list, v, with)
+	vs := lo.tangents(tree, v, with)
 	var srcs, tan []Ref
 	for i, s := range list {
 		if s.why == "" {
@@ -294,24 +294,74 @@ func (lo *lowering) scalarTarget(r Ref, e expr.Expr, what string) {
 	}
 }
 
-// matching demands one tensor for each of ys, broadcasting to its shape.
-func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref {
-	vs := lo.tensorsOf(v, e)
-	if len(vs) == 1 && len(ys) > 1 {
-		for len(vs) < len(ys) {
-			vs = append(vs, vs[0])
+// matching demands a tensor for each one of y that broadcasts to its shape; one alone is for all of them.
+func (lo *lowering) matching(y, v value, e expr.Expr, what string) []Ref {
+	if r, ok := v.(Ref); ok {
+		v = mapLeaves(y, func(value) value { return r })
+	}
+	given, ys := lo.lined(y, v, e, what), valuesOf(y)
+	if len(given) != len(ys) {
+		lo.advise(e, "shape", bracketsHint(len(given), len(ys)), "%s has %s, the target has %d", what, expr.Plural(len(given), "part"), len(ys))
+	}
+	var gs []Ref
+	for i, x := range ys {
+		r, ok := x.(Ref)
+		if !ok {
+			continue
 		}
-	}
-	if len(vs) != len(ys) {
-		lo.advise(e, "shape", bracketsHint(len(vs), len(ys)), "%s has %s, the target has %d", what, expr.Plural(len(vs), "part"), len(ys))
-	}
-	for i, g := range vs {
-		want := lo.t.Shape(ys[i])
+		g, want := lo.orZero(given[i], r), lo.t.Shape(r)
 		if s, ok := broadcast(lo.t.Shape(g), want); !ok || !s.Equal(want) {
 			lo.advise(e, "shape", shapeHint("the target", want), "%s has shape %v, the target has %v", what, lo.t.Shape(g), want)
 		}
+		gs = append(gs, g)
 	}
-	return vs
+	return gs
+}
+
+// orZero is x, or 0 like r where it is none.
+func (lo *lowering) orZero(x value, r Ref) Ref {
+	if x, ok := x.(Ref); ok {
+		return x
+	}
+	return lo.t.broadcastTo(lo.t.like(r, 0), lo.t.Shape(r))
+}
+
+// lined is the leaves of v, which are tensors and nones, in the order of those of like: records
+// go by the names of their fields.
+func (lo *lowering) lined(like, v value, e expr.Expr, what string) (out []value) {
+	lo.tensorsOf(v, e)
+	var line func(like, v value)
+	line = func(like, v value) {
+		names, parts := partsOf(like)
+		fields, given := partsOf(v)
+		switch {
+		case isNone(v):
+			eachLeaf(like, func(value) { out = append(out, v) })
+		case names != nil && fields != nil:
+			for _, f := range fields {
+				if !slices.Contains(names, f) {
+					lo.advise(e, "name", "the parts are "+expr.Some(names), "%s has a part %s, which stands for nothing", what, f)
+				}
+			}
+			for i, n := range names {
+				k := slices.Index(fields, n)
+				if k < 0 {
+					lo.advise(e, "name", "one that is 0 is written "+n+": 0", "%s has no part %s", what, n)
+				}
+				line(parts[i], given[k])
+			}
+		case len(parts) > 0 && len(parts) == len(given):
+			for i, p := range parts {
+				line(p, given[i])
+			}
+		case parts == nil && len(valuesOf(v)) == 1 && given != nil:
+			lo.advise(e, "shape", "a tensor is written whole, as in [1, 0]", "%s is %s, for one tensor", what, describe(v))
+		default: // their number tells what is wrong
+			out = append(out, valuesOf(v)...)
+		}
+	}
+	line(like, v)
+	return out
 }
 
 // bracketsHint is what to write where several numbers were given for one tensor.
@@ -331,15 +381,17 @@ func shapeHint(name string, want tensor.Shape) string {
 }
 
 // tangents demands a tensor for each source that broadcasts to its shape.
-func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
-	vs := lo.tensorsOf(v, e)
-	if len(vs) != len(list) {
-		lo.advise(e, "shape", bracketsHint(len(vs), len(list)), "%s for %s", expr.Plural(len(vs), "tangent"), expr.Plural(len(list), "source"))
+func (lo *lowering) tangents(tree, v value, e expr.Expr) []Ref {
+	list, given := flatten(tree), lo.lined(tree, v, e, "the tangent")
+	if len(given) != len(list) {
+		lo.advise(e, "shape", bracketsHint(len(given), len(list)), "%s for %s", expr.Plural(len(given), "tangent"), expr.Plural(len(list), "source"))
 	}
+	vs := make([]Ref, len(list))
 	for i, s := range list {
 		if s.why != "" {
 			continue
 		}
+		vs[i] = lo.orZero(given[i], s.current())
 		want := lo.t.Shape(s.current())
 		if got, ok := broadcast(lo.t.Shape(vs[i]), want); !ok || !got.Equal(want) {
 			lo.advise(e, "shape", shapeHint(s.name, want), "the tangent of %s has shape %v, %s has %v", s.name, lo.t.Shape(vs[i]), s.name, want)

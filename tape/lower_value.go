@@ -117,6 +117,23 @@ func eachLeaf(v value, visit func(value)) {
 	}
 }
 
+// valuesOf lists the leaves of a value in order.
+func valuesOf(v value) (list []value) {
+	eachLeaf(v, func(x value) { list = append(list, x) })
+	return list
+}
+
+// partsOf takes a tuple or a record apart; names are those of the fields.
+func partsOf(v value) (names []string, parts []value) {
+	switch v := v.(type) {
+	case *tuple:
+		return nil, v.elems
+	case *record:
+		return v.names, v.elems
+	}
+	return nil, nil
+}
+
 // refsOf lists the leaves of a value that are tensors.
 func refsOf(v value) (rs []Ref) {
 	eachLeaf(v, func(v value) {

@@ -352,22 +352,26 @@ var values = []struct {
 	{"grad(x^2, x)", "6", xs("x=3")},
 	{"grad(x*y, (x, y))", "(4, 3)", xs("x=3", "y=4")},
 	{"grad(x*y, {a: x, b: y})", "{a: 4, b: 3}", xs("x=3", "y=4")},
-	{"grad(x^2 * [1, 2], x)", "18", xs("x=3")},                        // of the sum
-	{"grad((x, x^2), x)", "7", xs("x=3")},                             // a tuple: the gradient of the sum of its parts
-	{"grad(x -> x^3)(2)", "12", nil},                                  //
-	{"f(x) = x^3; grad(f)(2)", "12", nil},                             //
-	{"grad(grad(x -> x^3))(2)", "12", nil},                            // 6x
-	{"grad(grad(grad(grad(x -> x^5))))(2)", "240", nil},               // 120 x
-	{"grad(sin)(0)", "1", nil},                                        //
-	{"grad((a, b) -> a*b)(3, 4)", "4", nil},                           // by the first argument
-	{"value_and_grad(x^2, x)", "(9, 6)", xs("x=3")},                   //
-	{"value_and_grad(x -> x^2)(3)", "(9, 6)", nil},                    //
-	{"jacobian(x^2, x)", "[[2, 0], [0, 4]]", xs("x=[1, 2]")},          //
-	{"jacobian([x*y, x + y], x)", "[4, 1]", xs("x=3", "y=4")},         //
-	{"hessian(x[0]^2 * x[1], x)", "[[4, 2], [2, 0]]", xs("x=[1, 2]")}, // 2y, 2x
-	{"jvp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},               //
-	{"vjp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},               //
-	{"hvp(sum(x^3), x, [1, 10])", "[6, 120]", xs("x=[1, 2]")},         //
+	{"grad(x^2 * [1, 2], x)", "18", xs("x=3")},                         // of the sum
+	{"grad((x, x^2), x)", "7", xs("x=3")},                              // a tuple: the gradient of the sum of its parts
+	{"grad(x -> x^3)(2)", "12", nil},                                   //
+	{"f(x) = x^3; grad(f)(2)", "12", nil},                              //
+	{"grad(grad(x -> x^3))(2)", "12", nil},                             // 6x
+	{"grad(grad(grad(grad(x -> x^5))))(2)", "240", nil},                // 120 x
+	{"grad(sin)(0)", "1", nil},                                         //
+	{"grad((a, b) -> a*b)(3, 4)", "4", nil},                            // by the first argument
+	{"value_and_grad(x^2, x)", "(9, 6)", xs("x=3")},                    //
+	{"value_and_grad(x -> x^2)(3)", "(9, 6)", nil},                     //
+	{"jacobian(x^2, x)", "[[2, 0], [0, 4]]", xs("x=[1, 2]")},           //
+	{"jacobian([x*y, x + y], x)", "[4, 1]", xs("x=3", "y=4")},          //
+	{"hessian(x[0]^2 * x[1], x)", "[[4, 2], [2, 0]]", xs("x=[1, 2]")},  // 2y, 2x
+	{"jvp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},                //
+	{"vjp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},                //
+	{"vjp({a: x, b: x^2}, x, {b: 2, a: 1})", "[5, 9]", xs("x=[1, 2]")}, // fields go by name
+	{"jvp(x[0]*x[1], {a: x}, {a: [0, 1]})", "1", xs("x=[1, 2]")},       //
+	{"u = x[0]; v = x[1]; jvp(u*v^2, {a: u, b: v}, {b: 1, a: 0})", "4", xs("x=[1, 2]")},
+	{"u = x[0]; v = x[1]; jvp(u*v^2, (u, v), (grad(x[0], u), 1))", "4", xs("x=[1, 2]")}, // none is 0
+	{"hvp(sum(x^3), x, [1, 10])", "[6, 120]", xs("x=[1, 2]")},                           //
 	{"batch_jacobian(x^2, x)", "[[[2, 0], [0, 4]], [[6, 0], [0, 8]]]", xs("x=[[1, 2], [3, 4]]")},
 	{"y = x^2; z = y^2; (grad(z, y), grad(z, x))", "(18, 108)", xs("x=3")}, // an intermediate value is a source
 	{"a = x*x; b = x*x; z = a*b; grad(z, a)", "9", xs("x=3")},              // two names of equal values are two sources

@@ -32,7 +32,8 @@ type Document struct {
 	With    *tensor.Value // a record by source, or one value; nil when there is none
 	Notes   []string      // what the user should know though all was read
 
-	index map[string]int // of Vars by name, once there are many
+	index   map[string]int // of Vars by name, once there are many
+	partial bool           // entries of lists may be left out
 }
 
 // Options bound a reader. The zero value has sensible bounds.

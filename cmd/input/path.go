@@ -107,7 +107,7 @@ func (d *Document) place(name string, v *tensor.Value, from string) (problem str
 		if len(path) > 0 {
 			leaf := v
 			v = new(tensor.Value)
-			if problem := graft(v, path, leaf); problem != "" {
+			if problem := d.graft(v, path, leaf); problem != "" {
 				return problem
 			}
 		}
@@ -115,7 +115,7 @@ func (d *Document) place(name string, v *tensor.Value, from string) (problem str
 		return ""
 	}
 	old := &d.Vars[at]
-	if problem := graft(old.Value, path, v); problem != "" {
+	if problem := d.graft(old.Value, path, v); problem != "" {
 		if problem == taken {
 			return twice(name, old.From, from)
 		}
@@ -172,8 +172,12 @@ func (d *Document) find(name string) (int, bool) {
 
 const taken = "taken"
 
-// graft puts v at path below root, making records and lists on the way. A list grows by one at a time.
-func graft(root *tensor.Value, path []step, v *tensor.Value) (problem string) {
+// mostHoles is how many entries of a list may be left out.
+const mostHoles = 1 << 16
+
+// graft puts v at path below root, making records and lists on the way. A list grows by one at a
+// time, unless parts may be left out.
+func (d *Document) graft(root *tensor.Value, path []step, v *tensor.Value) (problem string) {
 	if len(path) == 0 {
 		if root.Kind != tensor.KindNone {
 			return taken
@@ -192,31 +196,27 @@ func graft(root *tensor.Value, path []step, v *tensor.Value) (problem string) {
 		next := root.Get(s.name)
 		if next == nil {
 			next = new(tensor.Value)
-			if problem := graft(next, path[1:], v); problem != "" {
+			if problem := d.graft(next, path[1:], v); problem != "" {
 				return problem
 			}
 			root.Fields = append(root.Fields, tensor.Field{Name: s.name, Value: next})
 			return ""
 		}
-		return graft(next, path[1:], v)
+		return d.graft(next, path[1:], v)
 	}
 	if root.Kind == tensor.KindNone {
 		root.Kind = tensor.KindList
 	}
-	switch {
-	case root.Kind != tensor.KindList:
+	if root.Kind != tensor.KindList {
 		return taken
-	case s.index < len(root.List):
-		return graft(root.List[s.index], path[1:], v)
-	case s.index > len(root.List):
-		return "entry " + strconv.Itoa(len(root.List)) + " of the list must come before entry " + strconv.Itoa(s.index)
 	}
-	next := new(tensor.Value)
-	if problem := graft(next, path[1:], v); problem != "" {
-		return problem
+	if n := len(root.List); s.index > n && !(d.partial && s.index < mostHoles) {
+		return "entry " + strconv.Itoa(n) + " of the list must come before entry " + strconv.Itoa(s.index)
 	}
-	root.List = append(root.List, next)
-	return ""
+	for len(root.List) <= s.index {
+		root.List = append(root.List, new(tensor.Value))
+	}
+	return d.graft(root.List[s.index], path[1:], v)
 }
 
 // twice says that a name has two values.

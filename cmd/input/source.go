@@ -120,7 +120,7 @@ func (s *Source) with(doc *Document) error {
 	if doc.With != nil {
 		return &Error{Msg: "with is given twice: " + doc.Name + " and --with"}
 	}
-	named := new(Document)
+	named := &Document{partial: true}
 	for _, text := range s.With {
 		if _, _, ok := assignee(text, 0); !ok {
 			v, notes, err := s.value("--with", "", strings.TrimSpace(text))

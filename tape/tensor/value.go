@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -51,16 +52,29 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
-// At is what stands at a path, as Leaves writes them: a field of a field, or nil.
+// At is what stands at a path, as Leaves writes them, or nil.
 func (v *Value) At(path string) *Value {
-	if x := v.Get(path); x != nil {
-		return x
+	if x := v.Get(path); x != nil || path == "" {
+		return cmp.Or(x, v)
+	}
+	into := func(part string, x *Value) *Value {
+		switch rest, ok := strings.CutPrefix(path, part); {
+		case !ok:
+		case rest == "" || rest[0] == '[':
+			return x.At(rest)
+		case rest[0] == '.':
+			return x.At(rest[1:])
+		}
+		return nil
 	}
 	for _, f := range v.Fields {
-		if rest, ok := strings.CutPrefix(path, f.Name+"."); ok {
-			if x := f.Value.At(rest); x != nil {
-				return x
-			}
+		if x := into(f.Name, f.Value); x != nil {
+			return x
+		}
+	}
+	for i, e := range v.List {
+		if x := into("["+strconv.Itoa(i)+"]", e); x != nil {
+			return x
 		}
 	}
 	return nil
