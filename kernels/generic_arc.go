@@ -3,11 +3,7 @@ package kernels
 import "math"
 
 // Atan is the arc tangent of every element, within [-pi/2, pi/2].
-var Atan = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AtanOf(x)
-	}
-}
+var Atan = func(dst, x []float64) { each(dst, x, AtanOf) }
 
 // AtanOf is Atan of one number: atan x = atan c + atan u, u = (x-c)/(1+cx), for the
 // nearest c of 0, 1/2, 1, 3/2 and infinity.
@@ -41,12 +37,7 @@ func atanTail(z float64) float64 {
 }
 
 // Atan2 is the angle of the point (y, x): the first argument is the ordinate.
-var Atan2 = func(dst, y, x []float64) {
-	x = x[:len(dst)]
-	for i, y := range y[:len(dst)] {
-		dst[i] = Atan2Of(y, x[i])
-	}
-}
+var Atan2 = func(dst, y, x []float64) { eachPair(dst, y, x, Atan2Of) }
 
 // Atan2Of is Atan2 of one pair.
 func Atan2Of(y, x float64) float64 {
@@ -131,11 +122,7 @@ func halfAcos(x float64) (s, t float64) {
 }
 
 // Asin is the arc sine of every element; NaN outside [-1, 1].
-var Asin = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AsinOf(x)
-	}
-}
+var Asin = func(dst, x []float64) { each(dst, x, AsinOf) }
 
 // AsinOf is Asin of one number.
 func AsinOf(x float64) float64 {
@@ -154,11 +141,7 @@ func AsinOf(x float64) float64 {
 }
 
 // Acos is the arc cosine of every element; NaN outside [-1, 1].
-var Acos = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AcosOf(x)
-	}
-}
+var Acos = func(dst, x []float64) { each(dst, x, AcosOf) }
 
 // AcosOf is Acos of one number.
 func AcosOf(x float64) float64 {
@@ -179,12 +162,7 @@ func AcosOf(x float64) float64 {
 }
 
 // Hypot is sqrt(x^2 + y^2) without overflow or underflow, for every pair.
-var Hypot = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = HypotOf(x, y[i])
-	}
-}
+var Hypot = func(dst, x, y []float64) { eachPair(dst, x, y, HypotOf) }
 
 // HypotOf is Hypot of one pair: the root of the rounded sum, corrected by what the
 // squares lost (Borges 2020).
@@ -241,9 +219,7 @@ func overHypot(dst, x, y []float64, f func(x, h float64) float64) {
 	for len(dst) > 0 {
 		h := piece[:min(len(dst), len(piece))]
 		Hypot(h, x[:len(h)], y[:len(h)])
-		for i, v := range x[:len(h)] {
-			dst[i] = f(v, h[i])
-		}
+		eachPair(dst[:len(h)], x, h, f)
 		dst, x, y = dst[len(h):], x[len(h):], y[len(h):]
 	}
 }
@@ -263,11 +239,7 @@ func unitBy(x, h float64) float64 {
 }
 
 // Cbrt is the cube root of every element.
-var Cbrt = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CbrtOf(x)
-	}
-}
+var Cbrt = func(dst, x []float64) { each(dst, x, CbrtOf) }
 
 // CbrtOf is Cbrt of one number: a guess from a third of the exponent, two steps of
 // Halley, one of Newton with the residual exact.

@@ -9,31 +9,19 @@ import (
 // may be inlined beside: Go would fuse them on arm64.
 
 // Neg is -x.
-var Neg = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = NegOf(x)
-	}
-}
+var Neg = func(dst, x []float64) { each(dst, x, NegOf) }
 
 // NegOf is Neg of one number.
 func NegOf(x float64) float64 { return -x }
 
 // Abs is |x|.
-var Abs = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AbsOf(x)
-	}
-}
+var Abs = func(dst, x []float64) { each(dst, x, AbsOf) }
 
 // AbsOf is Abs of one number.
 func AbsOf(x float64) float64 { return math.Abs(x) }
 
 // Sign is -1, 0 or 1, a zero with its sign; NaN for NaN.
-var Sign = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SignOf(x)
-	}
-}
+var Sign = func(dst, x []float64) { each(dst, x, SignOf) }
 
 // SignOf is Sign of one number.
 func SignOf(x float64) float64 {
@@ -47,41 +35,25 @@ func SignOf(x float64) float64 {
 }
 
 // Sqrt is the square root.
-var Sqrt = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SqrtOf(x)
-	}
-}
+var Sqrt = func(dst, x []float64) { each(dst, x, SqrtOf) }
 
 // SqrtOf is Sqrt of one number.
 func SqrtOf(x float64) float64 { return math.Sqrt(x) }
 
 // Recip is 1/x.
-var Recip = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = RecipOf(x)
-	}
-}
+var Recip = func(dst, x []float64) { each(dst, x, RecipOf) }
 
 // RecipOf is Recip of one number.
 func RecipOf(x float64) float64 { return 1 / x }
 
 // Square is x*x.
-var Square = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SquareOf(x)
-	}
-}
+var Square = func(dst, x []float64) { each(dst, x, SquareOf) }
 
 // SquareOf is Square of one number.
 func SquareOf(x float64) float64 { return float64(x * x) }
 
 // Cube is x^3, rounded to nearest wherever it was tried; below 2^-960 it may be next to that.
-var Cube = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CubeOf(x)
-	}
-}
+var Cube = func(dst, x []float64) { each(dst, x, CubeOf) }
 
 // CubeOf is Cube of one number: what the products lose in rounding is found by fused products and taken
 // off (T. J. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18,
@@ -97,11 +69,7 @@ func CubeOf(x float64) float64 {
 }
 
 // Fourth is x^4, rounded as Cube is.
-var Fourth = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = FourthOf(x)
-	}
-}
+var Fourth = func(dst, x []float64) { each(dst, x, FourthOf) }
 
 // FourthOf is Fourth of one number.
 func FourthOf(x float64) float64 {
@@ -116,51 +84,31 @@ func FourthOf(x float64) float64 {
 }
 
 // Floor rounds down.
-var Floor = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = FloorOf(x)
-	}
-}
+var Floor = func(dst, x []float64) { each(dst, x, FloorOf) }
 
 // FloorOf is Floor of one number.
 func FloorOf(x float64) float64 { return math.Floor(x) }
 
 // Ceil rounds up.
-var Ceil = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CeilOf(x)
-	}
-}
+var Ceil = func(dst, x []float64) { each(dst, x, CeilOf) }
 
 // CeilOf is Ceil of one number.
 func CeilOf(x float64) float64 { return math.Ceil(x) }
 
 // Trunc rounds toward 0.
-var Trunc = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = TruncOf(x)
-	}
-}
+var Trunc = func(dst, x []float64) { each(dst, x, TruncOf) }
 
 // TruncOf is Trunc of one number.
 func TruncOf(x float64) float64 { return math.Trunc(x) }
 
 // Round rounds half to even.
-var Round = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = RoundOf(x)
-	}
-}
+var Round = func(dst, x []float64) { each(dst, x, RoundOf) }
 
 // RoundOf is Round of one number.
 func RoundOf(x float64) float64 { return math.RoundToEven(x) }
 
 // Float32 rounds to the nearest float32.
-var Float32 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Float32Of(x)
-	}
-}
+var Float32 = func(dst, x []float64) { each(dst, x, Float32Of) }
 
 // Float32Of is Float32 of one number.
 func Float32Of(x float64) float64 { return float64(float32(x)) }
@@ -172,97 +120,56 @@ var Copy = func(dst, x []float64) { copy(dst, x[:len(dst)]) }
 func CopyOf(x float64) float64 { return x }
 
 // Not is 1 where x is 0.
-var Not = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = NotOf(x)
-	}
-}
+var Not = func(dst, x []float64) { each(dst, x, NotOf) }
 
 // NotOf is Not of one number.
 func NotOf(x float64) float64 { return b2f(x == 0) }
 
 // IsNaN is 1 where x is NaN.
-var IsNaN = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = IsNaNOf(x)
-	}
-}
+var IsNaN = func(dst, x []float64) { each(dst, x, IsNaNOf) }
 
 // IsNaNOf is IsNaN of one number.
 func IsNaNOf(x float64) float64 { return b2f(x != x) }
 
 // IsInf is 1 where x is infinite.
-var IsInf = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = IsInfOf(x)
-	}
-}
+var IsInf = func(dst, x []float64) { each(dst, x, IsInfOf) }
 
 // IsInfOf is IsInf of one number.
 func IsInfOf(x float64) float64 { return b2f(math.IsInf(x, 0)) }
 
 // IsFinite is 1 where x is neither infinite nor NaN.
-var IsFinite = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = IsFiniteOf(x)
-	}
-}
+var IsFinite = func(dst, x []float64) { each(dst, x, IsFiniteOf) }
 
 // IsFiniteOf is IsFinite of one number.
 func IsFiniteOf(x float64) float64 { return b2f(x-x == 0) }
 
 // Add is x + y.
-var Add = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = AddOf(x, y[i])
-	}
-}
+var Add = func(dst, x, y []float64) { eachPair(dst, x, y, AddOf) }
 
 // AddOf is Add of one pair.
 func AddOf(x, y float64) float64 { return x + y }
 
 // Sub is x - y.
-var Sub = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = SubOf(x, y[i])
-	}
-}
+var Sub = func(dst, x, y []float64) { eachPair(dst, x, y, SubOf) }
 
 // SubOf is Sub of one pair.
 func SubOf(x, y float64) float64 { return x - y }
 
 // Mul is x*y.
-var Mul = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = MulOf(x, y[i])
-	}
-}
+var Mul = func(dst, x, y []float64) { eachPair(dst, x, y, MulOf) }
 
 // MulOf is Mul of one pair.
 func MulOf(x, y float64) float64 { return float64(x * y) }
 
 // Div is x/y.
-var Div = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = DivOf(x, y[i])
-	}
-}
+var Div = func(dst, x, y []float64) { eachPair(dst, x, y, DivOf) }
 
 // DivOf is Div of one pair.
 func DivOf(x, y float64) float64 { return x / y }
 
 // ZMul is the strong-zero product of a cotangent x and a partial y: 0 where x or y
 // is 0, even against an infinity or NaN; x*y elsewhere.
-var ZMul = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = ZMulOf(x, y[i])
-	}
-}
+var ZMul = func(dst, x, y []float64) { eachPair(dst, x, y, ZMulOf) }
 
 // ZMulOf is ZMul of one pair.
 func ZMulOf(x, y float64) float64 {
@@ -341,35 +248,20 @@ func apart(dst, z []float64) []float64 {
 type pairs = [4][5]ternary
 
 // Maximum is the larger of x and y; NaN if either is NaN; 0 is above -0.
-var Maximum = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = MaximumOf(x, y[i])
-	}
-}
+var Maximum = func(dst, x, y []float64) { eachPair(dst, x, y, MaximumOf) }
 
 // MaximumOf is Maximum of one pair.
 func MaximumOf(x, y float64) float64 { return max(x, y) }
 
 // Minimum is the smaller of x and y; NaN if either is NaN; -0 is below 0.
-var Minimum = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = MinimumOf(x, y[i])
-	}
-}
+var Minimum = func(dst, x, y []float64) { eachPair(dst, x, y, MinimumOf) }
 
 // MinimumOf is Minimum of one pair.
 func MinimumOf(x, y float64) float64 { return min(x, y) }
 
 // Mod is x - y*floor(x/y) computed exactly, then rounded once; it has the sign of y
 // (NumPy's mod).
-var Mod = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = ModOf(x, y[i])
-	}
-}
+var Mod = func(dst, x, y []float64) { eachPair(dst, x, y, ModOf) }
 
 // ModOf is Mod of one pair.
 func ModOf(x, y float64) float64 {
@@ -378,12 +270,7 @@ func ModOf(x, y float64) float64 {
 }
 
 // FloorDiv is floor(x/y), consistent with Mod (NumPy's floor_divide).
-var FloorDiv = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = FloorDivOf(x, y[i])
-	}
-}
+var FloorDiv = func(dst, x, y []float64) { eachPair(dst, x, y, FloorDivOf) }
 
 // FloorDivOf is FloorDiv of one pair.
 func FloorDivOf(x, y float64) float64 {
@@ -392,111 +279,61 @@ func FloorDivOf(x, y float64) float64 {
 }
 
 // Lt is 1 where x < y.
-var Lt = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = LtOf(x, y[i])
-	}
-}
+var Lt = func(dst, x, y []float64) { eachPair(dst, x, y, LtOf) }
 
 // LtOf is Lt of one pair.
 func LtOf(x, y float64) float64 { return b2f(x < y) }
 
 // Le is 1 where x <= y.
-var Le = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = LeOf(x, y[i])
-	}
-}
+var Le = func(dst, x, y []float64) { eachPair(dst, x, y, LeOf) }
 
 // LeOf is Le of one pair.
 func LeOf(x, y float64) float64 { return b2f(x <= y) }
 
 // Gt is 1 where x > y.
-var Gt = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = GtOf(x, y[i])
-	}
-}
+var Gt = func(dst, x, y []float64) { eachPair(dst, x, y, GtOf) }
 
 // GtOf is Gt of one pair.
 func GtOf(x, y float64) float64 { return b2f(x > y) }
 
 // Ge is 1 where x >= y.
-var Ge = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = GeOf(x, y[i])
-	}
-}
+var Ge = func(dst, x, y []float64) { eachPair(dst, x, y, GeOf) }
 
 // GeOf is Ge of one pair.
 func GeOf(x, y float64) float64 { return b2f(x >= y) }
 
 // Eq is 1 where x == y.
-var Eq = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = EqOf(x, y[i])
-	}
-}
+var Eq = func(dst, x, y []float64) { eachPair(dst, x, y, EqOf) }
 
 // EqOf is Eq of one pair.
 func EqOf(x, y float64) float64 { return b2f(x == y) }
 
 // Ne is 1 where x != y, NaN among them.
-var Ne = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = NeOf(x, y[i])
-	}
-}
+var Ne = func(dst, x, y []float64) { eachPair(dst, x, y, NeOf) }
 
 // NeOf is Ne of one pair.
 func NeOf(x, y float64) float64 { return b2f(x != y) }
 
 // And is 1 where x and y are both true.
-var And = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = AndOf(x, y[i])
-	}
-}
+var And = func(dst, x, y []float64) { eachPair(dst, x, y, AndOf) }
 
 // AndOf is And of one pair.
 func AndOf(x, y float64) float64 { return b2f(x != 0 && y != 0) }
 
 // Or is 1 where x or y is true.
-var Or = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = OrOf(x, y[i])
-	}
-}
+var Or = func(dst, x, y []float64) { eachPair(dst, x, y, OrOf) }
 
 // OrOf is Or of one pair.
 func OrOf(x, y float64) float64 { return b2f(x != 0 || y != 0) }
 
 // FMA is x*y + z, rounded once.
-var FMA = func(dst, x, y, z []float64) {
-	y, z = y[:len(dst)], z[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = math.FMA(x, y[i], z[i])
-	}
-}
+var FMA = func(dst, x, y, z []float64) { eachTriple(dst, x, y, z, FMAOf) }
 
 // FMAOf is FMA of one triple.
 func FMAOf(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
 // Where is x where c is true, else y.
-var Where = func(dst, c, x, y []float64) {
-	x, y = x[:len(dst)], y[:len(dst)]
-	for i, c := range c[:len(dst)] {
-		dst[i] = WhereOf(c, x[i], y[i])
-	}
-}
+var Where = func(dst, c, x, y []float64) { eachTriple(dst, c, x, y, WhereOf) }
 
 // WhereOf is Where of one triple.
 func WhereOf(c, x, y float64) float64 {

@@ -21,11 +21,7 @@ func erfParts(x float64) (t, q, d float64) {
 const erfTop = 5.96
 
 // Erf is the error function of every element.
-var Erf = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = ErfOf(x)
-	}
-}
+var Erf = func(dst, x []float64) { each(dst, x, ErfOf) }
 
 // ErfOf is Erf of one number.
 func ErfOf(x float64) float64 {
@@ -59,11 +55,7 @@ func expMinus(y, yl float64) (t, l float64, n int64) {
 }
 
 // Gauss is exp(-x^2) of every element.
-var Gauss = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = GaussOf(x)
-	}
-}
+var Gauss = func(dst, x []float64) { each(dst, x, GaussOf) }
 
 // GaussOf is Gauss of one number.
 func GaussOf(x float64) float64 {
@@ -74,11 +66,7 @@ func GaussOf(x float64) float64 {
 }
 
 // NormPdf is the standard normal density exp(-x^2/2)/sqrt(2 pi) of every element.
-var NormPdf = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = NormPdfOf(x)
-	}
-}
+var NormPdf = func(dst, x []float64) { each(dst, x, NormPdfOf) }
 
 // NormPdfOf is NormPdf of one number.
 func NormPdfOf(x float64) float64 {
@@ -126,11 +114,7 @@ func erfcPair(x, xl float64) (h, l float64, n int64) {
 }
 
 // Erfc is 1 - erf, without its cancellation, of every element.
-var Erfc = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = ErfcOf(x)
-	}
-}
+var Erfc = func(dst, x []float64) { each(dst, x, ErfcOf) }
 
 // ErfcOf is Erfc of one number.
 func ErfcOf(x float64) float64 {
@@ -139,11 +123,7 @@ func ErfcOf(x float64) float64 {
 }
 
 // Erfcx is exp(x^2) erfc(x) of every element.
-var Erfcx = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = ErfcxOf(x)
-	}
-}
+var Erfcx = func(dst, x []float64) { each(dst, x, ErfcxOf) }
 
 // ErfcxOf is Erfcx of one number.
 func ErfcxOf(x float64) float64 {
@@ -173,11 +153,7 @@ func ErfcxOf(x float64) float64 {
 var erfcxFar = [...]float64{-1. / 2, 3. / 4, -15. / 8, 105. / 16, -945. / 32, 10395. / 64, -135135. / 128}
 
 // NormCdf is the standard normal distribution function of every element.
-var NormCdf = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = NormCdfOf(x)
-	}
-}
+var NormCdf = func(dst, x []float64) { each(dst, x, NormCdfOf) }
 
 // NormCdfOf is NormCdf of one number.
 func NormCdfOf(x float64) float64 {

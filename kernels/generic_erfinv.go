@@ -34,24 +34,9 @@ func farAt(row []float64, w, t, less float64) float64 {
 // The parts of those that are assembly: of numbers a and the logarithms, in two parts, of 1-|a|, or of s where that is
 // 1-|a| without its rounding; or of one part of these, and s.
 var (
-	erfinvBy = func(dst, a, log, more []float64) {
-		a, log, more = a[:len(dst)], log[:len(dst)], more[:len(dst)]
-		for i := range dst {
-			dst[i] = erfinvByOf(a[i], log[i], more[i])
-		}
-	}
-	quantileBy = func(dst, a, log, more []float64) {
-		a, log, more = a[:len(dst)], log[:len(dst)], more[:len(dst)]
-		for i := range dst {
-			dst[i] = quantileByOf(a[i], log[i], more[i])
-		}
-	}
-	erfinvSlopeBy = func(dst, a, log, s []float64) {
-		a, log, s = a[:len(dst)], log[:len(dst)], s[:len(dst)]
-		for i := range dst {
-			dst[i] = erfinvSlopeByOf(a[i], log[i], s[i])
-		}
-	}
+	erfinvBy      = func(dst, a, log, more []float64) { eachTriple(dst, a, log, more, erfinvByOf) }
+	quantileBy    = func(dst, a, log, more []float64) { eachTriple(dst, a, log, more, quantileByOf) }
+	erfinvSlopeBy = func(dst, a, log, s []float64) { eachTriple(dst, a, log, s, erfinvSlopeByOf) }
 )
 
 func erfinvByOf(a, log, more float64) float64 {

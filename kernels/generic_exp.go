@@ -107,11 +107,7 @@ func clamp(x, lo, hi float64) float64 {
 }
 
 // Exp is exp of every element.
-var Exp = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = ExpOf(x)
-	}
-}
+var Exp = func(dst, x []float64) { each(dst, x, ExpOf) }
 
 // ExpOf is Exp of one number.
 func ExpOf(x float64) float64 {
@@ -124,11 +120,7 @@ func ExpOf(x float64) float64 {
 }
 
 // Exp2 is 2^x of every element.
-var Exp2 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Exp2Of(x)
-	}
-}
+var Exp2 = func(dst, x []float64) { each(dst, x, Exp2Of) }
 
 // Exp2Of is Exp2 of one number.
 func Exp2Of(x float64) float64 {
@@ -149,11 +141,7 @@ func expScaled(r float64, k int64) float64 {
 }
 
 // Expm1 is exp(x)-1 of every element.
-var Expm1 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Expm1Of(x)
-	}
-}
+var Expm1 = func(dst, x []float64) { each(dst, x, Expm1Of) }
 
 // Expm1Of is Expm1 of one number.
 func Expm1Of(x float64) float64 {

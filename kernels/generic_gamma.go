@@ -46,11 +46,7 @@ func lgammaFar(x float64) (h, l float64) {
 
 // Gamma is the gamma function of every element: NaN at negative integers, an infinity
 // of the argument's sign at 0.
-var Gamma = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = GammaOf(x)
-	}
-}
+var Gamma = func(dst, x []float64) { each(dst, x, GammaOf) }
 
 // GammaOf is Gamma of one number.
 func GammaOf(x float64) float64 {

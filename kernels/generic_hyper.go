@@ -33,11 +33,7 @@ func split51(d float64) (h, l float64) {
 }
 
 // Sigmoid is 1/(1+exp(-x)) of every element.
-var Sigmoid = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SigmoidOf(x)
-	}
-}
+var Sigmoid = func(dst, x []float64) { each(dst, x, SigmoidOf) }
 
 // SigmoidOf is Sigmoid of one number: with q = 1/(1+exp|x|) it is q on the left and
 // 1-q on the right.
@@ -71,11 +67,7 @@ func slope(q, r, d float64) float64 {
 }
 
 // SigmoidSlope is sigmoid(x)*sigmoid(-x) of every element, the derivative of sigmoid.
-var SigmoidSlope = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SigmoidSlopeOf(x)
-	}
-}
+var SigmoidSlope = func(dst, x []float64) { each(dst, x, SigmoidSlopeOf) }
 
 // SigmoidSlopeOf is SigmoidSlope of one number.
 func SigmoidSlopeOf(x float64) float64 {
@@ -84,11 +76,7 @@ func SigmoidSlopeOf(x float64) float64 {
 }
 
 // SigmoidTwin is Sigmoid and SigmoidSlope of every element.
-var SigmoidTwin = func(y, d, x []float64) {
-	for i, x := range x[:len(y)] {
-		y[i], d[i] = SigmoidTwinOf(x)
-	}
-}
+var SigmoidTwin = func(y, d, x []float64) { eachTwin(y, d, x, SigmoidTwinOf) }
 
 // SigmoidTwinOf is SigmoidTwin of one number.
 func SigmoidTwinOf(x float64) (y, d float64) { return SigmoidOf(x), SigmoidSlopeOf(x) }
@@ -100,11 +88,7 @@ func recip(h, l float64) (q, r float64) {
 }
 
 // Softplus is log(1+exp(x)) of every element.
-var Softplus = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SoftplusOf(x)
-	}
-}
+var Softplus = func(dst, x []float64) { each(dst, x, SoftplusOf) }
 
 // SoftplusOf is Softplus of one number: max(x, 0) + log1p(exp(-|x|)).
 func SoftplusOf(x float64) float64 {
@@ -128,11 +112,7 @@ func SoftplusOf(x float64) float64 {
 }
 
 // Sinh is sinh of every element.
-var Sinh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SinhOf(x)
-	}
-}
+var Sinh = func(dst, x []float64) { each(dst, x, SinhOf) }
 
 // SinhOf is Sinh of one number: with t = expm1|x| it is (t + t/(t+1))/2.
 func SinhOf(x float64) float64 {
@@ -148,11 +128,7 @@ func SinhOf(x float64) float64 {
 }
 
 // Cosh is cosh of every element.
-var Cosh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CoshOf(x)
-	}
-}
+var Cosh = func(dst, x []float64) { each(dst, x, CoshOf) }
 
 // CoshOf is Cosh of one number: with E = exp|x| it is (E + 1/E)/2.
 func CoshOf(x float64) float64 {
@@ -167,11 +143,7 @@ func CoshOf(x float64) float64 {
 }
 
 // Tanh is tanh of every element.
-var Tanh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = TanhOf(x)
-	}
-}
+var Tanh = func(dst, x []float64) { each(dst, x, TanhOf) }
 
 // TanhOf is Tanh of one number: with E = exp(2|x|) it is (E-1)/(E+1).
 func TanhOf(x float64) float64 {
@@ -185,11 +157,7 @@ func TanhOf(x float64) float64 {
 }
 
 // Sech2 is 1/cosh(x)^2 of every element, the derivative of tanh.
-var Sech2 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Sech2Of(x)
-	}
-}
+var Sech2 = func(dst, x []float64) { each(dst, x, Sech2Of) }
 
 // Sech2Of is Sech2 of one number: with q = 1/(1+exp(2|x|)) it is 4q(1-q).
 func Sech2Of(x float64) float64 {
@@ -198,11 +166,7 @@ func Sech2Of(x float64) float64 {
 }
 
 // TanhSech2 is Tanh and Sech2, its derivative, of every element.
-var TanhSech2 = func(y, d, x []float64) {
-	for i, x := range x[:len(y)] {
-		y[i], d[i] = TanhSech2Of(x)
-	}
-}
+var TanhSech2 = func(y, d, x []float64) { eachTwin(y, d, x, TanhSech2Of) }
 
 // TanhSech2Of is TanhSech2 of one number.
 func TanhSech2Of(x float64) (y, d float64) { return TanhOf(x), Sech2Of(x) }
@@ -212,11 +176,7 @@ func TanhSech2Of(x float64) (y, d float64) { return TanhOf(x), Sech2Of(x) }
 const tiny, huge = 0x1p-28, 0x1p28
 
 // Asinh is asinh of every element.
-var Asinh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AsinhOf(x)
-	}
-}
+var Asinh = func(dst, x []float64) { each(dst, x, AsinhOf) }
 
 // AsinhOf is Asinh of one number: log(x + sqrt(x^2+1)).
 func AsinhOf(x float64) float64 {
@@ -244,11 +204,7 @@ func rootPair(x, xl float64) (q, r float64) {
 }
 
 // Acosh is acosh of every element.
-var Acosh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AcoshOf(x)
-	}
-}
+var Acosh = func(dst, x []float64) { each(dst, x, AcoshOf) }
 
 // AcoshOf is Acosh of one number: log(x + sqrt((x-1)(x+1))).
 func AcoshOf(x float64) float64 {
@@ -274,11 +230,7 @@ func AcoshOf(x float64) float64 {
 }
 
 // Atanh is atanh of every element.
-var Atanh = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = AtanhOf(x)
-	}
-}
+var Atanh = func(dst, x []float64) { each(dst, x, AtanhOf) }
 
 // AtanhOf is Atanh of one number: log((1+x)/(1-x))/2.
 func AtanhOf(x float64) float64 {

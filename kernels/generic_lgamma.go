@@ -25,18 +25,8 @@ func quarterOf(x float64) uint64 { return math.Float64bits(x) >> 50 & 15 }
 
 // Parts of Lgamma and Digamma that are assembly: of numbers and their logarithms in two parts.
 var (
-	lgammaBy = func(dst, x, log, rest []float64) {
-		x, log, rest = x[:len(dst)], log[:len(dst)], rest[:len(dst)]
-		for i := range dst {
-			dst[i] = lgammaEither(x[i], log[i], rest[i])
-		}
-	}
-	digammaBy = func(dst, x, log, rest []float64) {
-		x, log, rest = x[:len(dst)], log[:len(dst)], rest[:len(dst)]
-		for i := range dst {
-			dst[i] = digammaEither(x[i], log[i], rest[i])
-		}
-	}
+	lgammaBy  = func(dst, x, log, rest []float64) { eachTriple(dst, x, log, rest, lgammaEither) }
+	digammaBy = func(dst, x, log, rest []float64) { eachTriple(dst, x, log, rest, digammaEither) }
 )
 
 // Lgamma is log|gamma| of every element: infinite at 0 and negative integers.

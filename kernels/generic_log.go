@@ -51,11 +51,7 @@ func logSpecial(x float64) float64 {
 func logOrdinary(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
 
 // Log is the natural logarithm of every element.
-var Log = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = LogOf(x)
-	}
-}
+var Log = func(dst, x []float64) { each(dst, x, LogOf) }
 
 // LogOf is Log of one number.
 func LogOf(x float64) float64 {
@@ -67,12 +63,7 @@ func LogOf(x float64) float64 {
 }
 
 // logTwin is Log, and what its rounding took off, 0 where that is not finite.
-var logTwin = func(y, rest, x []float64) {
-	rest = rest[:len(y)]
-	for i, x := range x[:len(y)] {
-		y[i], rest[i] = logTwinOf(x)
-	}
-}
+var logTwin = func(y, rest, x []float64) { eachTwin(y, rest, x, logTwinOf) }
 
 // logTwinOf is logTwin of one number.
 func logTwinOf(x float64) (y, rest float64) {
@@ -114,31 +105,19 @@ func (b *logBase) of(x float64) float64 {
 }
 
 // Log2 is the binary logarithm of every element, exact at powers of two.
-var Log2 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Log2Of(x)
-	}
-}
+var Log2 = func(dst, x []float64) { each(dst, x, Log2Of) }
 
 // Log2Of is Log2 of one number.
 func Log2Of(x float64) float64 { return base2.of(x) }
 
 // Log10 is the decimal logarithm of every element, exact at powers of ten.
-var Log10 = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Log10Of(x)
-	}
-}
+var Log10 = func(dst, x []float64) { each(dst, x, Log10Of) }
 
 // Log10Of is Log10 of one number.
 func Log10Of(x float64) float64 { return base10.of(x) }
 
 // Log1p is log(1+x) of every element.
-var Log1p = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = Log1pOf(x)
-	}
-}
+var Log1p = func(dst, x []float64) { each(dst, x, Log1pOf) }
 
 // Log1pOf is Log1p of one number.
 func Log1pOf(x float64) float64 {
@@ -147,11 +126,7 @@ func Log1pOf(x float64) float64 {
 }
 
 // Log1pTwin is Log1p and Log1pSlope of every element.
-var Log1pTwin = func(y, d, x []float64) {
-	for i, x := range x[:len(y)] {
-		y[i], d[i] = Log1pTwinOf(x)
-	}
-}
+var Log1pTwin = func(y, d, x []float64) { eachTwin(y, d, x, Log1pTwinOf) }
 
 // Log1pTwinOf is Log1pTwin of one number.
 func Log1pTwinOf(x float64) (y, d float64) {
@@ -167,11 +142,7 @@ func Log1pTwinOf(x float64) (y, d float64) {
 }
 
 // LogSlope is the slope of the logarithm: 1/x, inf at -0 too, NaN below 0 where that is.
-var LogSlope = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = LogSlopeOf(x)
-	}
-}
+var LogSlope = func(dst, x []float64) { each(dst, x, LogSlopeOf) }
 
 // LogSlopeOf is LogSlope of one number.
 func LogSlopeOf(x float64) float64 {

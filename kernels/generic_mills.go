@@ -132,18 +132,8 @@ func erfcxBelow(dst, room, x []float64) {
 // Parts of LogNormCdf and Hazard that are assembly: of numbers, the logarithm of half of erfcx(-x/sqrt(2)), or
 // itself, and what stands above erfcxFrom.
 var (
-	logNormCdfBy = func(dst, x, log, right []float64) {
-		x, log, right = x[:len(dst)], log[:len(dst)], right[:len(dst)]
-		for i := range dst {
-			dst[i] = logNormCdfByOf(x[i], log[i], right[i])
-		}
-	}
-	hazardBy = func(dst, x, far, right []float64) {
-		x, far, right = x[:len(dst)], far[:len(dst)], right[:len(dst)]
-		for i := range dst {
-			dst[i] = hazardByOf(x[i], far[i], right[i])
-		}
-	}
+	logNormCdfBy = func(dst, x, log, right []float64) { eachTriple(dst, x, log, right, logNormCdfByOf) }
+	hazardBy     = func(dst, x, far, right []float64) { eachTriple(dst, x, far, right, hazardByOf) }
 )
 
 func logNormCdfByOf(x, log, right float64) float64 {

@@ -6,11 +6,7 @@ import (
 )
 
 // Pow is x to the power y for every pair of elements.
-var Pow = func(dst, x, y []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = PowOf(x, y[i])
-	}
-}
+var Pow = func(dst, x, y []float64) { eachPair(dst, x, y, PowOf) }
 
 // PowOf is Pow of one pair. Where the power is a float64 it is exact.
 func PowOf(x, y float64) float64 {

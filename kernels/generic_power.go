@@ -82,12 +82,6 @@ func PowerNamed(name string) (p float64, ok bool) {
 	return p, err == nil
 }
 
-func each(dst, x []float64, of func(float64) float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = of(x)
-	}
-}
-
 // wholePower is x^n by repeated squares. What the products lose in rounding is carried along, to first
 // order, and added at the end. Of a negative power the base is 1/x, so that nothing leaves the range on
 // the way but what the power does.

@@ -99,11 +99,7 @@ func rotated(s, sl, c, cl, r, t float64) (h, l float64) {
 }
 
 // Sin is the sine of every element, in radians.
-var Sin = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SinOf(x)
-	}
-}
+var Sin = func(dst, x []float64) { each(dst, x, SinOf) }
 
 // SinOf is Sin of one number.
 func SinOf(x float64) float64 {
@@ -112,11 +108,7 @@ func SinOf(x float64) float64 {
 }
 
 // Cos is the cosine of every element, in radians.
-var Cos = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CosOf(x)
-	}
-}
+var Cos = func(dst, x []float64) { each(dst, x, CosOf) }
 
 // CosOf is Cos of one number.
 func CosOf(x float64) float64 {
@@ -124,15 +116,8 @@ func CosOf(x float64) float64 {
 	return flip(cosAt(k, r, rl), k<<59)
 }
 
-// A twin is a kernel with two results.
-type twin = func(y, z, x []float64)
-
 // SinCos is Sin and Cos of every element.
-var SinCos = func(sin, cos, x []float64) {
-	for i, x := range x[:len(sin)] {
-		sin[i], cos[i] = SinCosOf(x)
-	}
-}
+var SinCos = func(sin, cos, x []float64) { eachTwin(sin, cos, x, SinCosOf) }
 
 // SinCosOf is SinCos of one number.
 func SinCosOf(x float64) (sin, cos float64) {
@@ -141,11 +126,7 @@ func SinCosOf(x float64) (sin, cos float64) {
 }
 
 // Tan is the tangent of every element, in radians.
-var Tan = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = TanOf(x)
-	}
-}
+var Tan = func(dst, x []float64) { each(dst, x, TanOf) }
 
 // TanOf is Tan of one number.
 func TanOf(x float64) float64 {
@@ -226,11 +207,7 @@ func sinPiPair(x float64) (h, l float64) {
 }
 
 // SinPi is sin(pi x) of every element, exact at the multiples of 1/2.
-var SinPi = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SinPiOf(x)
-	}
-}
+var SinPi = func(dst, x []float64) { each(dst, x, SinPiOf) }
 
 // SinPiOf is SinPi of one number.
 func SinPiOf(x float64) float64 {
@@ -248,11 +225,7 @@ func SinPiOf(x float64) float64 {
 }
 
 // CosPi is cos(pi x) of every element, exact at the multiples of 1/2.
-var CosPi = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CosPiOf(x)
-	}
-}
+var CosPi = func(dst, x []float64) { each(dst, x, CosPiOf) }
 
 // CosPiOf is CosPi of one number.
 func CosPiOf(x float64) float64 {
@@ -265,11 +238,7 @@ func CosPiOf(x float64) float64 {
 }
 
 // Sinc is sin(pi x)/(pi x), 1 at 0 (NumPy's), for every element.
-var Sinc = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = SincOf(x)
-	}
-}
+var Sinc = func(dst, x []float64) { each(dst, x, SincOf) }
 
 // SincOf is Sinc of one number.
 func SincOf(x float64) float64 {

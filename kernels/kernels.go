@@ -25,6 +25,7 @@ type (
 	unary   = func(dst, x []float64)
 	binary  = func(dst, x, y []float64)
 	ternary = func(dst, x, y, z []float64)
+	twin    = func(y, z, x []float64) // two results
 )
 
 // A table is one tier: what it makes faster than the tables before it. What it
