@@ -29,6 +29,20 @@ var (
 	digammaBy = func(dst, x, log, rest []float64) { eachTriple(dst, x, log, rest, digammaEither) }
 )
 
+// Parts of LgammaPair and DigammaPair that are assembly: log and rest become the result.
+var (
+	lgammaPairBy = func(log, rest, x []float64) {
+		for i, x := range x[:len(log)] {
+			log[i], rest[i] = pairWithin(lgammaPair, x, log[i], rest[i])
+		}
+	}
+	digammaPairBy = func(log, rest, x []float64) {
+		for i, x := range x[:len(log)] {
+			log[i], rest[i] = pairWithin(digammaPair, x, log[i], rest[i])
+		}
+	}
+)
+
 // Lgamma is log|gamma| of every element: infinite at 0 and negative integers.
 var Lgamma = func(dst, x []float64) {
 	inPieces(dst, x, func(dst, x, _, rest, log []float64) {
@@ -58,6 +72,38 @@ func DigammaOf(x float64) float64 {
 	return digammaEither(x, log, rest)
 }
 
+// LgammaPair is Lgamma as h + l, to about 2^-56 of itself, of every element from gammaLeast to gammaMost; NaN
+// elsewhere. x is apart from the others.
+var LgammaPair = func(h, l, x []float64) {
+	logTwin(h, l, x)
+	lgammaPairBy(h, l, x)
+}
+
+// LgammaPairOf is LgammaPair of one number.
+func LgammaPairOf(x float64) (h, l float64) {
+	log, rest := logTwinOf(x)
+	return pairWithin(lgammaPair, x, log, rest)
+}
+
+// DigammaPair is Digamma likewise; from gammaFarFrom on to about 2^-61, however small it is.
+var DigammaPair = func(h, l, x []float64) {
+	logTwin(h, l, x)
+	digammaPairBy(h, l, x)
+}
+
+// DigammaPairOf is DigammaPair of one number.
+func DigammaPairOf(x float64) (h, l float64) {
+	log, rest := logTwinOf(x)
+	return pairWithin(digammaPair, x, log, rest)
+}
+
+func pairWithin(pair func(x, log, rest float64) (h, l float64), x, log, rest float64) (h, l float64) {
+	if x >= gammaLeast && x <= gammaMost {
+		return pair(x, log, rest)
+	}
+	return math.NaN(), 0
+}
+
 func lgammaEither(x, log, rest float64) float64 {
 	if x >= gammaLeast && x <= gammaMost {
 		return lgammaByOf(x, log, rest)
@@ -74,6 +120,12 @@ func digammaEither(x, log, rest float64) float64 {
 
 // lgammaByOf is lgamma(x) for gammaLeast <= x <= gammaMost, the logarithm of x being log + rest.
 func lgammaByOf(x, log, rest float64) float64 {
+	h, l := lgammaPair(x, log, rest)
+	return h + l
+}
+
+// lgammaPair is that as h + l, to about 2^-56 of itself.
+func lgammaPair(x, log, rest float64) (h, l float64) {
 	if x >= gammaFarFrom { // Stirling's series: (x-1/2)(log x - 1) + log(2 pi)/2 - 1/2 + …
 		h := log - 1
 		l := (log - h) - 1 + rest
@@ -85,7 +137,7 @@ func lgammaByOf(x, log, rest float64) float64 {
 		z2 := float64(z * z)
 		pl = math.FMA(z, evenOdd(stirling[:], z2, float64(z2*z2)), pl+halfLog2PiLo)
 		s := p + (halfLog2PiHi - 0.5)
-		return s + ((halfLog2PiHi - 0.5 - (s - p)) + pl)
+		return s, (halfLog2PiHi - 0.5 - (s - p)) + pl
 	}
 	t, e, a, c := x, 0.0, x-1, 2.0
 	if x < gammaHalf { // lgamma(1+x) - log x
@@ -98,7 +150,7 @@ func lgammaByOf(x, log, rest float64) float64 {
 	p := float64(a * b)
 	pl := math.FMA(a, bl, math.FMA(a, b, -p))
 	row := &lgammaQuarters[quarterOf(t)]
-	h, l := quarterAt(row[:], (t-row[0])+e)
+	h, l = quarterAt(row[:], (t-row[0])+e)
 	y := float64(p * h)
 	yl := math.FMA(pl, h, math.FMA(p, l, math.FMA(p, h, -y)))
 	if x < gammaHalf {
@@ -106,7 +158,7 @@ func lgammaByOf(x, log, rest float64) float64 {
 		yl = y - (s + log) + (yl - rest)
 		y = s
 	}
-	return y + yl
+	return y, yl
 }
 
 // digammaByOf is digamma(x) for gammaLeast <= x <= gammaMost, the logarithm of x being log + rest.
@@ -140,21 +192,4 @@ func digammaPair(x, log, rest float64) (h, l float64) {
 		return s, y - (s + z) + (yl - float64(math.FMA(-z, x, 1)*z))
 	}
 	return y, yl
-}
-
-// DigammaFallOf is digamma(a) - digamma(a+b) for positive a and b where that is not much less than either, to an ulp
-// or two; else false.
-func DigammaFallOf(a, b float64) (y float64, ok bool) {
-	s := a + b
-	if !(a >= gammaLeast && b > 0 && s >= 1 && s <= gammaMost) {
-		return 0, false
-	}
-	log, rest := logTwinOf(a)
-	ah, al := digammaPair(a, log, rest)
-	log, rest = logTwinOf(s)
-	sh, sl := digammaPair(s, log, rest)
-	lost := min(a, b) - (s - max(a, b)) // of their sum, times the derivative 1/s + 1/2s^2 + …
-	h, l := twoSum(ah, -sh)
-	l += al - sl - float64(lost/s)*(1+0.5/s)
-	return h + l, math.Abs(h) >= max(math.Abs(ah), math.Abs(sh))/4
 }

@@ -23,6 +23,8 @@ func neonTrig() []override {
 		&at[ternary]{&hazardBy, hazardByNEON},
 		&at[ternary]{&lgammaBy, patchedTernary(lgammaByNEON, lgammaEither)},
 		&at[ternary]{&digammaBy, patchedTernary(digammaByNEON, digammaEither)},
+		&at[twin]{&lgammaPairBy, patchedTwin(lgammaPairByNEON, LgammaPairOf)},
+		&at[twin]{&digammaPairBy, patchedTwin(digammaPairByNEON, DigammaPairOf)},
 		&at[unary]{&NormCdf, normCdfNEON},
 		&at[unary]{&Gauss, gaussNEON},
 		&at[unary]{&NormPdf, normPdfNEON},

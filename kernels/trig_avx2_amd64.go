@@ -123,6 +123,24 @@ func lgammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (do
 //go:noescape
 func digammaByAVX2(dst []float64, x []float64, log []float64, rest []float64) (done int)
 
+// lgammaPairByAVX2 is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = lgammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaPairByAVX2(log []float64, rest []float64, x []float64) (done int)
+
+// digammaPairByAVX2 is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = digammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaPairByAVX2(log []float64, rest []float64, x []float64) (done int)
+
 // erfcxAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }
@@ -222,6 +240,8 @@ var trigAVX2Kernels = []any{
 	erfinvSlopeByAVX2,
 	lgammaByAVX2,
 	digammaByAVX2,
+	lgammaPairByAVX2,
+	digammaPairByAVX2,
 	erfcxAVX2,
 	logNormCdfByAVX2,
 	hazardByAVX2,

@@ -123,6 +123,24 @@ func lgammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (
 //go:noescape
 func digammaByAVX512(dst []float64, x []float64, log []float64, rest []float64) (done int)
 
+// lgammaPairByAVX512 is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = lgammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaPairByAVX512(log []float64, rest []float64, x []float64) (done int)
+
+// digammaPairByAVX512 is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = digammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaPairByAVX512(log []float64, rest []float64, x []float64) (done int)
+
 // erfcxAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }
@@ -222,6 +240,8 @@ var trigAVX512Kernels = []any{
 	erfinvSlopeByAVX512,
 	lgammaByAVX512,
 	digammaByAVX512,
+	lgammaPairByAVX512,
+	digammaPairByAVX512,
 	erfcxAVX512,
 	logNormCdfByAVX512,
 	hazardByAVX512,

@@ -123,6 +123,24 @@ func lgammaByNEON(dst, x, log, rest []float64) (done int)
 //go:noescape
 func digammaByNEON(dst, x, log, rest []float64) (done int)
 
+// lgammaPairByNEON is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = lgammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func lgammaPairByNEON(log, rest, x []float64) (done int)
+
+// digammaPairByNEON is
+//
+//	for i, x := range x[:len(log)] { log[i], rest[i] = digammaPair(x, log[i], rest[i]) }
+//
+// up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.
+//
+//go:noescape
+func digammaPairByNEON(log, rest, x []float64) (done int)
+
 // erfcxNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = ErfcxOf(x) }

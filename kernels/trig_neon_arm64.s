@@ -4452,102 +4452,102 @@ wide:
 	WORD $0x6ea91d67 // bit v7, v11, v9
 	WORD $0x6e6c1dc8 // bsl v8, v14, v12
 	WORD $0x6e6d1de9 // bsl v9, v15, v13
-	WORD $0x4e68d4c6 // fadd v6, v6, v8
-	WORD $0x4e69d4e7 // fadd v7, v7, v9
-	WORD $0x6e60ff68 // fdiv v8, v27, v0
-	WORD $0x6e63ff69 // fdiv v9, v27, v3
-	WORD $0x6e68dd0a // fmul v10, v8, v8
-	WORD $0x6e69dd2b // fmul v11, v9, v9
+	WORD $0x6e60ff6a // fdiv v10, v27, v0
+	WORD $0x6e63ff6b // fdiv v11, v27, v3
 	WORD $0x6e6add4c // fmul v12, v10, v10
 	WORD $0x6e6bdd6d // fmul v13, v11, v11
-	FMOVQ 1872(R7), F14 // -1.3924322169059011
-	WORD $0x4e6ccf2e // fmla v14, v25, v12
-	FMOVQ 1872(R7), F15 // -1.3924322169059011
-	WORD $0x4e6dcf2f // fmla v15, v25, v13
-	FMOVQ 1904(R7), F16 // 0.17964437236883057
-	WORD $0x4e6ccf10 // fmla v16, v24, v12
-	FMOVQ 1904(R7), F17 // 0.17964437236883057
-	WORD $0x4e6dcf11 // fmla v17, v24, v13
-	FMOVQ 1920(R7), F18 // -0.029550653594771242
-	WORD $0x4e6ccdd2 // fmla v18, v14, v12
-	FMOVQ 1920(R7), F14 // -0.029550653594771242
-	WORD $0x4e6dcdee // fmla v14, v15, v13
-	FMOVQ 1936(R7), F15 // 0.00641025641025641
-	WORD $0x4e6cce0f // fmla v15, v16, v12
-	FMOVQ 1936(R7), F16 // 0.00641025641025641
-	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 1952(R7), F17 // -0.0019175269175269176
-	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 1952(R7), F18 // -0.0019175269175269176
-	WORD $0x4e6dcdd2 // fmla v18, v14, v13
-	FMOVQ 1968(R7), F14 // 0.0008417508417508417
-	WORD $0x4e6ccdee // fmla v14, v15, v12
-	FMOVQ 1968(R7), F15 // 0.0008417508417508417
-	WORD $0x4e6dce0f // fmla v15, v16, v13
-	FMOVQ 1984(R7), F16 // -0.0005952380952380953
-	WORD $0x4e6cce30 // fmla v16, v17, v12
-	FMOVQ 1984(R7), F17 // -0.0005952380952380953
-	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 2000(R7), F18 // 0.0007936507936507937
-	WORD $0x4e6ccdd2 // fmla v18, v14, v12
-	FMOVQ 2000(R7), F14 // 0.0007936507936507937
-	WORD $0x4e6dcdee // fmla v14, v15, v13
-	FMOVQ 2016(R7), F15 // -0.002777777777777778
-	WORD $0x4e6cce0f // fmla v15, v16, v12
-	FMOVQ 2016(R7), F16 // -0.002777777777777778
-	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 2032(R7), F17 // 0.08333333333333333
-	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 2032(R7), F12 // 0.08333333333333333
-	WORD $0x4e6dcdcc // fmla v12, v14, v13
-	WORD $0x4e6acdf1 // fmla v17, v15, v10
-	WORD $0x4e6bce0c // fmla v12, v16, v11
-	WORD $0x4efbd42a // fsub v10, v1, v27
-	WORD $0x4efbd48b // fsub v11, v4, v27
-	WORD $0x4eead421 // fsub v1, v1, v10
-	WORD $0x4eebd484 // fsub v4, v4, v11
+	WORD $0x6e6cdd8e // fmul v14, v12, v12
+	WORD $0x6e6dddaf // fmul v15, v13, v13
+	FMOVQ 1872(R7), F16 // -1.3924322169059011
+	WORD $0x4e6ecf30 // fmla v16, v25, v14
+	FMOVQ 1872(R7), F17 // -1.3924322169059011
+	WORD $0x4e6fcf31 // fmla v17, v25, v15
+	FMOVQ 1904(R7), F18 // 0.17964437236883057
+	WORD $0x4e6ecf12 // fmla v18, v24, v14
+	FMOVQ 1904(R7), F19 // 0.17964437236883057
+	WORD $0x4e6fcf13 // fmla v19, v24, v15
+	FMOVQ 1920(R7), F20 // -0.029550653594771242
+	WORD $0x4e6ece14 // fmla v20, v16, v14
+	FMOVQ 1920(R7), F16 // -0.029550653594771242
+	WORD $0x4e6fce30 // fmla v16, v17, v15
+	FMOVQ 1936(R7), F17 // 0.00641025641025641
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 1936(R7), F18 // 0.00641025641025641
+	WORD $0x4e6fce72 // fmla v18, v19, v15
+	FMOVQ 1952(R7), F19 // -0.0019175269175269176
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 1952(R7), F20 // -0.0019175269175269176
+	WORD $0x4e6fce14 // fmla v20, v16, v15
+	FMOVQ 1968(R7), F16 // 0.0008417508417508417
+	WORD $0x4e6ece30 // fmla v16, v17, v14
+	FMOVQ 1968(R7), F17 // 0.0008417508417508417
+	WORD $0x4e6fce51 // fmla v17, v18, v15
+	FMOVQ 1984(R7), F18 // -0.0005952380952380953
+	WORD $0x4e6ece72 // fmla v18, v19, v14
+	FMOVQ 1984(R7), F19 // -0.0005952380952380953
+	WORD $0x4e6fce93 // fmla v19, v20, v15
+	FMOVQ 2000(R7), F20 // 0.0007936507936507937
+	WORD $0x4e6ece14 // fmla v20, v16, v14
+	FMOVQ 2000(R7), F16 // 0.0007936507936507937
+	WORD $0x4e6fce30 // fmla v16, v17, v15
+	FMOVQ 2016(R7), F17 // -0.002777777777777778
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 2016(R7), F18 // -0.002777777777777778
+	WORD $0x4e6fce72 // fmla v18, v19, v15
+	FMOVQ 2032(R7), F19 // 0.08333333333333333
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 2032(R7), F14 // 0.08333333333333333
+	WORD $0x4e6fce0e // fmla v14, v16, v15
+	WORD $0x4e6cce33 // fmla v19, v17, v12
+	WORD $0x4e6dce4e // fmla v14, v18, v13
+	WORD $0x4efbd42c // fsub v12, v1, v27
+	WORD $0x4efbd48d // fsub v13, v4, v27
+	WORD $0x4eecd421 // fsub v1, v1, v12
+	WORD $0x4eedd484 // fsub v4, v4, v13
 	WORD $0x4efbd421 // fsub v1, v1, v27
 	WORD $0x4efbd484 // fsub v4, v4, v27
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4efcd404 // fsub v4, v0, v28
 	WORD $0x4efcd465 // fsub v5, v3, v28
-	WORD $0x4ee4d40d // fsub v13, v0, v4
-	WORD $0x4ee5d46e // fsub v14, v3, v5
-	WORD $0x4efcd5ad // fsub v13, v13, v28
-	WORD $0x4efcd5ce // fsub v14, v14, v28
-	WORD $0x6e64dd4f // fmul v15, v10, v4
-	WORD $0x6e65dd70 // fmul v16, v11, v5
-	WORD $0x6ee0f9f2 // fneg v18, v15
-	WORD $0x6ee0fa13 // fneg v19, v16
-	WORD $0x4e64cd52 // fmla v18, v10, v4
-	WORD $0x4e65cd73 // fmla v19, v11, v5
-	WORD $0x4e64cc32 // fmla v18, v1, v4
-	WORD $0x4e65cc53 // fmla v19, v2, v5
-	WORD $0x4e6dcd52 // fmla v18, v10, v13
-	WORD $0x4e6ecd73 // fmla v19, v11, v14
+	WORD $0x4ee4d40f // fsub v15, v0, v4
+	WORD $0x4ee5d470 // fsub v16, v3, v5
+	WORD $0x4efcd5ef // fsub v15, v15, v28
+	WORD $0x4efcd610 // fsub v16, v16, v28
+	WORD $0x6e64dd91 // fmul v17, v12, v4
+	WORD $0x6e65ddb2 // fmul v18, v13, v5
+	WORD $0x6ee0fa34 // fneg v20, v17
+	WORD $0x6ee0fa55 // fneg v21, v18
+	WORD $0x4e64cd94 // fmla v20, v12, v4
+	WORD $0x4e65cdb5 // fmla v21, v13, v5
+	WORD $0x4e64cc34 // fmla v20, v1, v4
+	WORD $0x4e65cc55 // fmla v21, v2, v5
+	WORD $0x4e6fcd94 // fmla v20, v12, v15
+	WORD $0x4e70cdb5 // fmla v21, v13, v16
 	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
-	WORD $0x4e61d642 // fadd v2, v18, v1
-	WORD $0x4e61d661 // fadd v1, v19, v1
-	WORD $0x4e71cd02 // fmla v2, v8, v17
-	WORD $0x4e6ccd21 // fmla v1, v9, v12
+	WORD $0x4e61d682 // fadd v2, v20, v1
+	WORD $0x4e61d6a1 // fadd v1, v21, v1
+	WORD $0x4e73cd42 // fmla v2, v10, v19
+	WORD $0x4e6ecd61 // fmla v1, v11, v14
 	FMOVQ 2064(R7), F4 // 0.4189385332046728
-	WORD $0x4e64d5e5 // fadd v5, v15, v4
-	WORD $0x4e64d608 // fadd v8, v16, v4
-	WORD $0x4eefd4a9 // fsub v9, v5, v15
-	WORD $0x4ef0d50a // fsub v10, v8, v16
-	WORD $0x4ee9d489 // fsub v9, v4, v9
-	WORD $0x4eead484 // fsub v4, v4, v10
-	WORD $0x4e62d522 // fadd v2, v9, v2
+	WORD $0x4e64d625 // fadd v5, v17, v4
+	WORD $0x4e64d64a // fadd v10, v18, v4
+	WORD $0x4ef1d4ab // fsub v11, v5, v17
+	WORD $0x4ef2d54c // fsub v12, v10, v18
+	WORD $0x4eebd48b // fsub v11, v4, v11
+	WORD $0x4eecd484 // fsub v4, v4, v12
+	WORD $0x4e62d562 // fadd v2, v11, v2
 	WORD $0x4e61d481 // fadd v1, v4, v1
-	WORD $0x4e62d4a2 // fadd v2, v5, v2
-	WORD $0x4e61d501 // fadd v1, v8, v1
 	FMOVQ 448(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
-	WORD $0x6e661c40 // bsl v0, v2, v6
-	WORD $0x6e671c23 // bsl v3, v1, v7
-	FSTPQ (F0, F3), 0(R0)
+	WORD $0x6ea01ca6 // bit v6, v5, v0
+	WORD $0x6ea31d47 // bit v7, v10, v3
+	WORD $0x6e681c40 // bsl v0, v2, v8
+	WORD $0x6e691c23 // bsl v3, v1, v9
+	WORD $0x4e60d4c0 // fadd v0, v6, v0
+	WORD $0x4e63d4e1 // fadd v1, v7, v3
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -4665,55 +4665,55 @@ compute:
 	WORD $0x4e68d4e7 // fadd v7, v7, v8
 	WORD $0x6ea41ca3 // bit v3, v5, v4
 	WORD $0x6e661ce4 // bsl v4, v7, v6
-	WORD $0x4e64d463 // fadd v3, v3, v4
-	WORD $0x6e60ff64 // fdiv v4, v27, v0
-	WORD $0x6e64dc85 // fmul v5, v4, v4
+	WORD $0x6e60ff65 // fdiv v5, v27, v0
 	WORD $0x6e65dca6 // fmul v6, v5, v5
-	FMOVQ 1872(R7), F7 // -1.3924322169059011
-	WORD $0x4e66cf27 // fmla v7, v25, v6
-	FMOVQ 1904(R7), F8 // 0.17964437236883057
-	WORD $0x4e66cf08 // fmla v8, v24, v6
-	FMOVQ 1920(R7), F9 // -0.029550653594771242
-	WORD $0x4e66cce9 // fmla v9, v7, v6
-	FMOVQ 1936(R7), F7 // 0.00641025641025641
-	WORD $0x4e66cd07 // fmla v7, v8, v6
-	FMOVQ 1952(R7), F8 // -0.0019175269175269176
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1968(R7), F9 // 0.0008417508417508417
-	WORD $0x4e66cce9 // fmla v9, v7, v6
-	FMOVQ 1984(R7), F7 // -0.0005952380952380953
-	WORD $0x4e66cd07 // fmla v7, v8, v6
-	FMOVQ 2000(R7), F8 // 0.0007936507936507937
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 2016(R7), F9 // -0.002777777777777778
-	WORD $0x4e66cce9 // fmla v9, v7, v6
-	FMOVQ 2032(R7), F7 // 0.08333333333333333
-	WORD $0x4e66cd07 // fmla v7, v8, v6
-	WORD $0x4e65cd27 // fmla v7, v9, v5
-	WORD $0x4efbd425 // fsub v5, v1, v27
-	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x6e66dcc7 // fmul v7, v6, v6
+	FMOVQ 1872(R7), F8 // -1.3924322169059011
+	WORD $0x4e67cf28 // fmla v8, v25, v7
+	FMOVQ 1904(R7), F9 // 0.17964437236883057
+	WORD $0x4e67cf09 // fmla v9, v24, v7
+	FMOVQ 1920(R7), F10 // -0.029550653594771242
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 1936(R7), F8 // 0.00641025641025641
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1952(R7), F9 // -0.0019175269175269176
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1968(R7), F10 // 0.0008417508417508417
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 1984(R7), F8 // -0.0005952380952380953
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 2000(R7), F9 // 0.0007936507936507937
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 2016(R7), F10 // -0.002777777777777778
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 2032(R7), F8 // 0.08333333333333333
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	WORD $0x4e66cd48 // fmla v8, v10, v6
+	WORD $0x4efbd426 // fsub v6, v1, v27
+	WORD $0x4ee6d421 // fsub v1, v1, v6
 	WORD $0x4efbd421 // fsub v1, v1, v27
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4efcd402 // fsub v2, v0, v28
-	WORD $0x4ee2d406 // fsub v6, v0, v2
-	WORD $0x4efcd4c6 // fsub v6, v6, v28
-	WORD $0x6e62dca8 // fmul v8, v5, v2
-	WORD $0x6ee0f909 // fneg v9, v8
-	WORD $0x4e62cca9 // fmla v9, v5, v2
-	WORD $0x4e62cc29 // fmla v9, v1, v2
-	WORD $0x4e66cca9 // fmla v9, v5, v6
+	WORD $0x4ee2d407 // fsub v7, v0, v2
+	WORD $0x4efcd4e7 // fsub v7, v7, v28
+	WORD $0x6e62dcc9 // fmul v9, v6, v2
+	WORD $0x6ee0f92a // fneg v10, v9
+	WORD $0x4e62ccca // fmla v10, v6, v2
+	WORD $0x4e62cc2a // fmla v10, v1, v2
+	WORD $0x4e67ccca // fmla v10, v6, v7
 	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
-	WORD $0x4e61d521 // fadd v1, v9, v1
-	WORD $0x4e67cc81 // fmla v1, v4, v7
+	WORD $0x4e61d541 // fadd v1, v10, v1
+	WORD $0x4e68cca1 // fmla v1, v5, v8
 	FMOVQ 2064(R7), F2 // 0.4189385332046728
-	WORD $0x4e62d504 // fadd v4, v8, v2
-	WORD $0x4ee8d485 // fsub v5, v4, v8
-	WORD $0x4ee5d442 // fsub v2, v2, v5
+	WORD $0x4e62d525 // fadd v5, v9, v2
+	WORD $0x4ee9d4a6 // fsub v6, v5, v9
+	WORD $0x4ee6d442 // fsub v2, v2, v6
 	WORD $0x4e61d441 // fadd v1, v2, v1
-	WORD $0x4e61d481 // fadd v1, v4, v1
 	FMOVQ 448(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
-	WORD $0x6e631c20 // bsl v0, v1, v3
+	WORD $0x6ea01ca3 // bit v3, v5, v0
+	WORD $0x6e641c20 // bsl v0, v1, v4
+	WORD $0x4e60d460 // fadd v0, v3, v0
 	CMP $2, R6
 	BLT last
 	FMOVQ F0, (R0)
@@ -4966,77 +4966,77 @@ wide:
 	WORD $0x6eab1daa // bit v10, v13, v11
 	WORD $0x6e731cc8 // bsl v8, v6, v19
 	WORD $0x6e741ceb // bsl v11, v7, v20
-	WORD $0x4e68d526 // fadd v6, v9, v8
-	WORD $0x4e6bd547 // fadd v7, v10, v11
-	WORD $0x6e6fdde8 // fmul v8, v15, v15
-	WORD $0x6e70de09 // fmul v9, v16, v16
-	WORD $0x6e68dd0a // fmul v10, v8, v8
-	WORD $0x6e69dd2b // fmul v11, v9, v9
-	FMOVQ 2112(R7), F12 // -3607.5105463980462
-	FMOVQ 2128(R7), F13 // -26.456212121212122
-	WORD $0x4e6acd8d // fmla v13, v12, v10
-	FMOVQ 2128(R7), F14 // -26.456212121212122
-	WORD $0x4e6bcd8e // fmla v14, v12, v11
-	FMOVQ 2144(R7), F12 // 281.46014492753625
-	FMOVQ 2160(R7), F17 // 3.0539543302701198
-	WORD $0x4e6acd91 // fmla v17, v12, v10
-	FMOVQ 2160(R7), F18 // 3.0539543302701198
-	WORD $0x4e6bcd92 // fmla v18, v12, v11
-	FMOVQ 2176(R7), F12 // -0.4432598039215686
-	WORD $0x4e6acdac // fmla v12, v13, v10
-	FMOVQ 2176(R7), F13 // -0.4432598039215686
-	WORD $0x4e6bcdcd // fmla v13, v14, v11
-	FMOVQ 2032(R7), F14 // 0.08333333333333333
-	WORD $0x4e6ace2e // fmla v14, v17, v10
-	FMOVQ 2032(R7), F17 // 0.08333333333333333
-	WORD $0x4e6bce51 // fmla v17, v18, v11
-	FMOVQ 2192(R7), F18 // -0.021092796092796094
-	WORD $0x4e6acd92 // fmla v18, v12, v10
-	FMOVQ 2192(R7), F12 // -0.021092796092796094
-	WORD $0x4e6bcdac // fmla v12, v13, v11
-	FMOVQ 2208(R7), F13 // 0.007575757575757576
-	WORD $0x4e6acdcd // fmla v13, v14, v10
-	FMOVQ 2208(R7), F14 // 0.007575757575757576
-	WORD $0x4e6bce2e // fmla v14, v17, v11
-	FMOVQ 2224(R7), F17 // -0.004166666666666667
-	WORD $0x4e6ace51 // fmla v17, v18, v10
-	FMOVQ 2224(R7), F18 // -0.004166666666666667
-	WORD $0x4e6bcd92 // fmla v18, v12, v11
-	FMOVQ 2240(R7), F12 // 0.003968253968253968
-	WORD $0x4e6acdac // fmla v12, v13, v10
-	FMOVQ 2240(R7), F13 // 0.003968253968253968
-	WORD $0x4e6bcdcd // fmla v13, v14, v11
-	FMOVQ 2256(R7), F14 // -0.008333333333333333
-	WORD $0x4e6ace2e // fmla v14, v17, v10
-	FMOVQ 2256(R7), F17 // -0.008333333333333333
-	WORD $0x4e6bce51 // fmla v17, v18, v11
+	WORD $0x6e6fdde6 // fmul v6, v15, v15
+	WORD $0x6e70de07 // fmul v7, v16, v16
+	WORD $0x6e66dccc // fmul v12, v6, v6
+	WORD $0x6e67dced // fmul v13, v7, v7
+	FMOVQ 2112(R7), F14 // -3607.5105463980462
+	FMOVQ 2128(R7), F17 // -26.456212121212122
+	WORD $0x4e6ccdd1 // fmla v17, v14, v12
+	FMOVQ 2128(R7), F18 // -26.456212121212122
+	WORD $0x4e6dcdd2 // fmla v18, v14, v13
+	FMOVQ 2144(R7), F14 // 281.46014492753625
+	FMOVQ 2160(R7), F19 // 3.0539543302701198
+	WORD $0x4e6ccdd3 // fmla v19, v14, v12
+	FMOVQ 2160(R7), F20 // 3.0539543302701198
+	WORD $0x4e6dcdd4 // fmla v20, v14, v13
+	FMOVQ 2176(R7), F14 // -0.4432598039215686
+	WORD $0x4e6cce2e // fmla v14, v17, v12
+	FMOVQ 2176(R7), F17 // -0.4432598039215686
+	WORD $0x4e6dce51 // fmla v17, v18, v13
 	FMOVQ 2032(R7), F18 // 0.08333333333333333
-	WORD $0x4e6acd92 // fmla v18, v12, v10
-	FMOVQ 2032(R7), F10 // 0.08333333333333333
-	WORD $0x4e6bcdaa // fmla v10, v13, v11
-	WORD $0x4e68cdd2 // fmla v18, v14, v8
-	WORD $0x4e69ce2a // fmla v10, v17, v9
-	FMOVQ 208(R7), F11 // -0.5
-	WORD $0x6e6bddec // fmul v12, v15, v11
-	WORD $0x6e6bde0b // fmul v11, v16, v11
-	WORD $0x4e6cd42d // fadd v13, v1, v12
-	WORD $0x4e6bd48e // fadd v14, v4, v11
-	WORD $0x4ee1d5a1 // fsub v1, v13, v1
-	WORD $0x4ee4d5c4 // fsub v4, v14, v4
-	WORD $0x4ee1d581 // fsub v1, v12, v1
-	WORD $0x4ee4d564 // fsub v4, v11, v4
-	WORD $0x4ef2cd02 // fmls v2, v8, v18
-	WORD $0x4eeacd25 // fmls v5, v9, v10
+	WORD $0x4e6cce72 // fmla v18, v19, v12
+	FMOVQ 2032(R7), F19 // 0.08333333333333333
+	WORD $0x4e6dce93 // fmla v19, v20, v13
+	FMOVQ 2192(R7), F20 // -0.021092796092796094
+	WORD $0x4e6ccdd4 // fmla v20, v14, v12
+	FMOVQ 2192(R7), F14 // -0.021092796092796094
+	WORD $0x4e6dce2e // fmla v14, v17, v13
+	FMOVQ 2208(R7), F17 // 0.007575757575757576
+	WORD $0x4e6cce51 // fmla v17, v18, v12
+	FMOVQ 2208(R7), F18 // 0.007575757575757576
+	WORD $0x4e6dce72 // fmla v18, v19, v13
+	FMOVQ 2224(R7), F19 // -0.004166666666666667
+	WORD $0x4e6cce93 // fmla v19, v20, v12
+	FMOVQ 2224(R7), F20 // -0.004166666666666667
+	WORD $0x4e6dcdd4 // fmla v20, v14, v13
+	FMOVQ 2240(R7), F14 // 0.003968253968253968
+	WORD $0x4e6cce2e // fmla v14, v17, v12
+	FMOVQ 2240(R7), F17 // 0.003968253968253968
+	WORD $0x4e6dce51 // fmla v17, v18, v13
+	FMOVQ 2256(R7), F18 // -0.008333333333333333
+	WORD $0x4e6cce72 // fmla v18, v19, v12
+	FMOVQ 2256(R7), F19 // -0.008333333333333333
+	WORD $0x4e6dce93 // fmla v19, v20, v13
+	FMOVQ 2032(R7), F20 // 0.08333333333333333
+	WORD $0x4e6ccdd4 // fmla v20, v14, v12
+	FMOVQ 2032(R7), F12 // 0.08333333333333333
+	WORD $0x4e6dce2c // fmla v12, v17, v13
+	WORD $0x4e66ce54 // fmla v20, v18, v6
+	WORD $0x4e67ce6c // fmla v12, v19, v7
+	FMOVQ 208(R7), F13 // -0.5
+	WORD $0x6e6dddee // fmul v14, v15, v13
+	WORD $0x6e6dde0d // fmul v13, v16, v13
+	WORD $0x4e6ed42f // fadd v15, v1, v14
+	WORD $0x4e6dd490 // fadd v16, v4, v13
+	WORD $0x4ee1d5e1 // fsub v1, v15, v1
+	WORD $0x4ee4d604 // fsub v4, v16, v4
+	WORD $0x4ee1d5c1 // fsub v1, v14, v1
+	WORD $0x4ee4d5a4 // fsub v4, v13, v4
+	WORD $0x4ef4ccc2 // fmls v2, v6, v20
+	WORD $0x4eeccce5 // fmls v5, v7, v12
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4e65d482 // fadd v2, v4, v5
-	WORD $0x4e61d5a1 // fadd v1, v13, v1
-	WORD $0x4e62d5c2 // fadd v2, v14, v2
 	FMOVQ 448(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
-	WORD $0x6e661c20 // bsl v0, v1, v6
-	WORD $0x6e671c43 // bsl v3, v2, v7
-	FSTPQ (F0, F3), 0(R0)
+	WORD $0x6ea01de9 // bit v9, v15, v0
+	WORD $0x6ea31e0a // bit v10, v16, v3
+	WORD $0x6e681c20 // bsl v0, v1, v8
+	WORD $0x6e6b1c43 // bsl v3, v2, v11
+	WORD $0x4e60d520 // fadd v0, v9, v0
+	WORD $0x4e63d541 // fadd v1, v10, v3
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -5157,43 +5157,43 @@ compute:
 	WORD $0x4e63d4e3 // fadd v3, v7, v3
 	WORD $0x6ea41cc5 // bit v5, v6, v4
 	WORD $0x6e6a1c64 // bsl v4, v3, v10
-	WORD $0x4e64d4a3 // fadd v3, v5, v4
-	WORD $0x6e68dd04 // fmul v4, v8, v8
-	WORD $0x6e64dc85 // fmul v5, v4, v4
-	FMOVQ 2112(R7), F6 // -3607.5105463980462
-	FMOVQ 2128(R7), F7 // -26.456212121212122
-	WORD $0x4e65ccc7 // fmla v7, v6, v5
-	FMOVQ 2144(R7), F6 // 281.46014492753625
-	FMOVQ 2160(R7), F9 // 3.0539543302701198
-	WORD $0x4e65ccc9 // fmla v9, v6, v5
-	FMOVQ 2176(R7), F6 // -0.4432598039215686
-	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 2032(R7), F7 // 0.08333333333333333
-	WORD $0x4e65cd27 // fmla v7, v9, v5
-	FMOVQ 2192(R7), F9 // -0.021092796092796094
-	WORD $0x4e65ccc9 // fmla v9, v6, v5
-	FMOVQ 2208(R7), F6 // 0.007575757575757576
-	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 2224(R7), F7 // -0.004166666666666667
-	WORD $0x4e65cd27 // fmla v7, v9, v5
-	FMOVQ 2240(R7), F9 // 0.003968253968253968
-	WORD $0x4e65ccc9 // fmla v9, v6, v5
-	FMOVQ 2256(R7), F6 // -0.008333333333333333
-	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 2032(R7), F7 // 0.08333333333333333
-	WORD $0x4e65cd27 // fmla v7, v9, v5
-	WORD $0x4e64ccc7 // fmla v7, v6, v4
-	FMOVQ 208(R7), F5 // -0.5
-	WORD $0x6e65dd05 // fmul v5, v8, v5
-	WORD $0x4e65d426 // fadd v6, v1, v5
+	WORD $0x6e68dd03 // fmul v3, v8, v8
+	WORD $0x6e63dc66 // fmul v6, v3, v3
+	FMOVQ 2112(R7), F7 // -3607.5105463980462
+	FMOVQ 2128(R7), F9 // -26.456212121212122
+	WORD $0x4e66cce9 // fmla v9, v7, v6
+	FMOVQ 2144(R7), F7 // 281.46014492753625
+	FMOVQ 2160(R7), F10 // 3.0539543302701198
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2176(R7), F7 // -0.4432598039215686
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2032(R7), F9 // 0.08333333333333333
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 2192(R7), F10 // -0.021092796092796094
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2208(R7), F7 // 0.007575757575757576
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2224(R7), F9 // -0.004166666666666667
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 2240(R7), F10 // 0.003968253968253968
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2256(R7), F7 // -0.008333333333333333
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2032(R7), F9 // 0.08333333333333333
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	WORD $0x4e63cce9 // fmla v9, v7, v3
+	FMOVQ 208(R7), F6 // -0.5
+	WORD $0x6e66dd06 // fmul v6, v8, v6
+	WORD $0x4e66d427 // fadd v7, v1, v6
+	WORD $0x4ee1d4e1 // fsub v1, v7, v1
 	WORD $0x4ee1d4c1 // fsub v1, v6, v1
-	WORD $0x4ee1d4a1 // fsub v1, v5, v1
-	WORD $0x4ee7cc82 // fmls v2, v4, v7
+	WORD $0x4ee9cc62 // fmls v2, v3, v9
 	WORD $0x4e62d421 // fadd v1, v1, v2
-	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	FMOVQ 448(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
-	WORD $0x6e631c20 // bsl v0, v1, v3
+	WORD $0x6ea01ce5 // bit v5, v7, v0
+	WORD $0x6e641c20 // bsl v0, v1, v4
+	WORD $0x4e60d4a0 // fadd v0, v5, v0
 	CMP $2, R6
 	BLT last
 	FMOVQ F0, (R0)
@@ -5216,6 +5216,984 @@ stop:
 	MOVD dst_len+8(FP), R8
 	SUB R6, R8
 	MOVD R8, done+96(FP)
+	RET
+short:
+	B ·short(SB)
+
+// func lgammaPairByNEON(log, rest, x []float64) (done int)
+TEXT ·lgammaPairByNEON(SB), NOSPLIT, $0-80
+	MOVD log_len+8(FP), R6
+	MOVD rest_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_base+0(FP), R0
+	MOVD rest_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD $constants<>+0(SB), R7
+	MOVD $lgammaQuarters<>+0(SB), R26
+	FMOVQ 1808(R7), F31 // 0x7e70000000000000
+	FMOVQ 1824(R7), F30 // 0x170000000000000
+	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 336(R7), F28 // 0.5
+	FMOVQ 320(R7), F27 // 1
+	FMOVQ 1840(R7), F26 // 2
+	FMOVQ 1856(R7), F25 // -156.84828462600203
+	FMOVQ 1888(R7), F24 // 13.402864044168393
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R2), (F0, F3)
+	FLDPQ 0(R0), (F1, F4)
+	FLDPQ 0(R1), (F2, F5)
+	WORD $0x6e60e7e6 // fcmge v6, v31, v0
+	WORD $0x6e63e7e7 // fcmge v7, v31, v3
+	WORD $0x6ee0e7c8 // fcmgt v8, v30, v0
+	WORD $0x6ee3e7c9 // fcmgt v9, v30, v3
+	WORD $0x6e2058c6 // not v6, v6
+	WORD $0x4ea81cc6 // orr v6, v6, v8
+	WORD $0x6e2058e7 // not v7, v7
+	WORD $0x4ea71cc6 // orr v6, v6, v7
+	WORD $0x4ea91cc6 // orr v6, v6, v9
+	WORD $0x5ef1b8c6 // addp v6, v6
+	FMOVD F6, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e786 // fcmgt v6, v28, v0
+	WORD $0x6ee3e787 // fcmgt v7, v28, v3
+	WORD $0x6e7d1f66 // bsl v6, v27, v29
+	WORD $0x6e7d1f67 // bsl v7, v27, v29
+	WORD $0x4e66d408 // fadd v8, v0, v6
+	WORD $0x4e67d469 // fadd v9, v3, v7
+	WORD $0x4ee6d50a // fsub v10, v8, v6
+	WORD $0x4ee7d52b // fsub v11, v9, v7
+	WORD $0x4eead40a // fsub v10, v0, v10
+	WORD $0x4eebd46b // fsub v11, v3, v11
+	WORD $0x6f4e050c // ushr v12, v8, 50
+	WORD $0x6f4e052d // ushr v13, v9, 50
+	FMOVD F12, R8
+	FMOVD F13, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V12.D[1], R10
+	VMOV V13.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F12
+	FMOVQ 0(R9), F13
+	FMOVQ 0(R10), F14
+	FMOVQ 0(R11), F15
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x4ef0d508 // fsub v8, v8, v16
+	WORD $0x4ef1d529 // fsub v9, v9, v17
+	WORD $0x4e6ad508 // fadd v8, v8, v10
+	WORD $0x4e6bd529 // fadd v9, v9, v11
+	WORD $0x6e68dd0a // fmul v10, v8, v8
+	WORD $0x6e69dd2b // fmul v11, v9, v9
+	FMOVQ 128(R8), F14
+	FMOVQ 128(R9), F15
+	FMOVQ 128(R10), F16
+	FMOVQ 128(R11), F17
+	WORD $0x4ed039ce // zip1 v14, v14, v16
+	WORD $0x4ed139ef // zip1 v15, v15, v17
+	FMOVQ 112(R8), F16
+	FMOVQ 112(R9), F17
+	FMOVQ 112(R10), F18
+	FMOVQ 112(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd4 // fmla v20, v14, v10
+	WORD $0x4e6bcdf5 // fmla v21, v15, v11
+	FMOVQ 96(R8), F14
+	FMOVQ 96(R9), F15
+	FMOVQ 96(R10), F18
+	FMOVQ 96(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 80(R8), F16
+	FMOVQ 80(R9), F17
+	FMOVQ 80(R10), F18
+	FMOVQ 80(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e6aced4 // fmla v20, v22, v10
+	WORD $0x4e6bcef5 // fmla v21, v23, v11
+	FMOVQ 64(R8), F14
+	FMOVQ 64(R9), F15
+	FMOVQ 64(R10), F18
+	FMOVQ 64(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 48(R8), F16
+	FMOVQ 48(R9), F17
+	FMOVQ 48(R10), F18
+	FMOVQ 48(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e6aced4 // fmla v20, v22, v10
+	WORD $0x4e6bcef5 // fmla v21, v23, v11
+	FMOVQ 32(R8), F14
+	FMOVQ 32(R9), F15
+	FMOVQ 32(R10), F18
+	FMOVQ 32(R11), F19
+	WORD $0x4ed239d6 // zip1 v22, v14, v18
+	WORD $0x4ed339f7 // zip1 v23, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x4e6ace0e // fmla v14, v16, v10
+	WORD $0x4e6bce2f // fmla v15, v17, v11
+	WORD $0x4e6ace96 // fmla v22, v20, v10
+	WORD $0x4e6bceb7 // fmla v23, v21, v11
+	FMOVQ 16(R8), F16
+	FMOVQ 16(R9), F17
+	FMOVQ 16(R10), F18
+	FMOVQ 16(R11), F19
+	WORD $0x4ed23a14 // zip1 v20, v16, v18
+	WORD $0x4ed33a35 // zip1 v21, v17, v19
+	WORD $0x4ed27a10 // zip2 v16, v16, v18
+	WORD $0x4ed37a31 // zip2 v17, v17, v19
+	WORD $0x4e6acdd0 // fmla v16, v14, v10
+	WORD $0x4e6bcdf1 // fmla v17, v15, v11
+	WORD $0x4e68ced0 // fmla v16, v22, v8
+	WORD $0x4e69cef1 // fmla v17, v23, v9
+	WORD $0x4e70cd14 // fmla v20, v8, v16
+	WORD $0x4e71cd35 // fmla v21, v9, v17
+	WORD $0x4e74d588 // fadd v8, v12, v20
+	WORD $0x4e75d5a9 // fadd v9, v13, v21
+	WORD $0x4eecd50a // fsub v10, v8, v12
+	WORD $0x4eedd52b // fsub v11, v9, v13
+	WORD $0x4eead68a // fsub v10, v20, v10
+	WORD $0x4eebd6ab // fsub v11, v21, v11
+	WORD $0x4ee6d76c // fsub v12, v27, v6
+	WORD $0x4ee7d76d // fsub v13, v27, v7
+	WORD $0x4eecd40c // fsub v12, v0, v12
+	WORD $0x4eedd46d // fsub v13, v3, v13
+	WORD $0x4ee6d746 // fsub v6, v26, v6
+	WORD $0x4ee7d747 // fsub v7, v26, v7
+	WORD $0x4ee6d40e // fsub v14, v0, v6
+	WORD $0x4ee7d46f // fsub v15, v3, v7
+	WORD $0x4e66d5c6 // fadd v6, v14, v6
+	WORD $0x4e67d5e7 // fadd v7, v15, v7
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x6e6edd90 // fmul v16, v12, v14
+	WORD $0x6e6fddb1 // fmul v17, v13, v15
+	WORD $0x6ee0fa12 // fneg v18, v16
+	WORD $0x6ee0fa33 // fneg v19, v17
+	WORD $0x4e6ecd92 // fmla v18, v12, v14
+	WORD $0x4e6fcdb3 // fmla v19, v13, v15
+	WORD $0x4e66cd92 // fmla v18, v12, v6
+	WORD $0x4e67cdb3 // fmla v19, v13, v7
+	WORD $0x6e68de06 // fmul v6, v16, v8
+	WORD $0x6e69de27 // fmul v7, v17, v9
+	WORD $0x6ee0f8cc // fneg v12, v6
+	WORD $0x6ee0f8ed // fneg v13, v7
+	WORD $0x4e68ce0c // fmla v12, v16, v8
+	WORD $0x4e69ce2d // fmla v13, v17, v9
+	WORD $0x4e6ace0c // fmla v12, v16, v10
+	WORD $0x4e6bce2d // fmla v13, v17, v11
+	WORD $0x4e68ce4c // fmla v12, v18, v8
+	WORD $0x4e69ce6d // fmla v13, v19, v9
+	WORD $0x6ee0e788 // fcmgt v8, v28, v0
+	WORD $0x6ee3e789 // fcmgt v9, v28, v3
+	WORD $0x4ee1d4ca // fsub v10, v6, v1
+	WORD $0x4ee4d4eb // fsub v11, v7, v4
+	WORD $0x4e61d54e // fadd v14, v10, v1
+	WORD $0x4e64d56f // fadd v15, v11, v4
+	WORD $0x4eeed4ce // fsub v14, v6, v14
+	WORD $0x4eefd4ef // fsub v15, v7, v15
+	WORD $0x4ee2d590 // fsub v16, v12, v2
+	WORD $0x4ee5d5b1 // fsub v17, v13, v5
+	WORD $0x4e70d5ce // fadd v14, v14, v16
+	WORD $0x4e71d5ef // fadd v15, v15, v17
+	WORD $0x6ea81d46 // bit v6, v10, v8
+	WORD $0x6ea91d67 // bit v7, v11, v9
+	WORD $0x6e6c1dc8 // bsl v8, v14, v12
+	WORD $0x6e6d1de9 // bsl v9, v15, v13
+	WORD $0x6e60ff6a // fdiv v10, v27, v0
+	WORD $0x6e63ff6b // fdiv v11, v27, v3
+	WORD $0x6e6add4c // fmul v12, v10, v10
+	WORD $0x6e6bdd6d // fmul v13, v11, v11
+	WORD $0x6e6cdd8e // fmul v14, v12, v12
+	WORD $0x6e6dddaf // fmul v15, v13, v13
+	FMOVQ 1872(R7), F16 // -1.3924322169059011
+	WORD $0x4e6ecf30 // fmla v16, v25, v14
+	FMOVQ 1872(R7), F17 // -1.3924322169059011
+	WORD $0x4e6fcf31 // fmla v17, v25, v15
+	FMOVQ 1904(R7), F18 // 0.17964437236883057
+	WORD $0x4e6ecf12 // fmla v18, v24, v14
+	FMOVQ 1904(R7), F19 // 0.17964437236883057
+	WORD $0x4e6fcf13 // fmla v19, v24, v15
+	FMOVQ 1920(R7), F20 // -0.029550653594771242
+	WORD $0x4e6ece14 // fmla v20, v16, v14
+	FMOVQ 1920(R7), F16 // -0.029550653594771242
+	WORD $0x4e6fce30 // fmla v16, v17, v15
+	FMOVQ 1936(R7), F17 // 0.00641025641025641
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 1936(R7), F18 // 0.00641025641025641
+	WORD $0x4e6fce72 // fmla v18, v19, v15
+	FMOVQ 1952(R7), F19 // -0.0019175269175269176
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 1952(R7), F20 // -0.0019175269175269176
+	WORD $0x4e6fce14 // fmla v20, v16, v15
+	FMOVQ 1968(R7), F16 // 0.0008417508417508417
+	WORD $0x4e6ece30 // fmla v16, v17, v14
+	FMOVQ 1968(R7), F17 // 0.0008417508417508417
+	WORD $0x4e6fce51 // fmla v17, v18, v15
+	FMOVQ 1984(R7), F18 // -0.0005952380952380953
+	WORD $0x4e6ece72 // fmla v18, v19, v14
+	FMOVQ 1984(R7), F19 // -0.0005952380952380953
+	WORD $0x4e6fce93 // fmla v19, v20, v15
+	FMOVQ 2000(R7), F20 // 0.0007936507936507937
+	WORD $0x4e6ece14 // fmla v20, v16, v14
+	FMOVQ 2000(R7), F16 // 0.0007936507936507937
+	WORD $0x4e6fce30 // fmla v16, v17, v15
+	FMOVQ 2016(R7), F17 // -0.002777777777777778
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 2016(R7), F18 // -0.002777777777777778
+	WORD $0x4e6fce72 // fmla v18, v19, v15
+	FMOVQ 2032(R7), F19 // 0.08333333333333333
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 2032(R7), F14 // 0.08333333333333333
+	WORD $0x4e6fce0e // fmla v14, v16, v15
+	WORD $0x4e6cce33 // fmla v19, v17, v12
+	WORD $0x4e6dce4e // fmla v14, v18, v13
+	WORD $0x4efbd42c // fsub v12, v1, v27
+	WORD $0x4efbd48d // fsub v13, v4, v27
+	WORD $0x4eecd421 // fsub v1, v1, v12
+	WORD $0x4eedd484 // fsub v4, v4, v13
+	WORD $0x4efbd421 // fsub v1, v1, v27
+	WORD $0x4efbd484 // fsub v4, v4, v27
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4e65d482 // fadd v2, v4, v5
+	WORD $0x4efcd404 // fsub v4, v0, v28
+	WORD $0x4efcd465 // fsub v5, v3, v28
+	WORD $0x4ee4d40f // fsub v15, v0, v4
+	WORD $0x4ee5d470 // fsub v16, v3, v5
+	WORD $0x4efcd5ef // fsub v15, v15, v28
+	WORD $0x4efcd610 // fsub v16, v16, v28
+	WORD $0x6e64dd91 // fmul v17, v12, v4
+	WORD $0x6e65ddb2 // fmul v18, v13, v5
+	WORD $0x6ee0fa34 // fneg v20, v17
+	WORD $0x6ee0fa55 // fneg v21, v18
+	WORD $0x4e64cd94 // fmla v20, v12, v4
+	WORD $0x4e65cdb5 // fmla v21, v13, v5
+	WORD $0x4e64cc34 // fmla v20, v1, v4
+	WORD $0x4e65cc55 // fmla v21, v2, v5
+	WORD $0x4e6fcd94 // fmla v20, v12, v15
+	WORD $0x4e70cdb5 // fmla v21, v13, v16
+	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
+	WORD $0x4e61d682 // fadd v2, v20, v1
+	WORD $0x4e61d6a1 // fadd v1, v21, v1
+	WORD $0x4e73cd42 // fmla v2, v10, v19
+	WORD $0x4e6ecd61 // fmla v1, v11, v14
+	FMOVQ 2064(R7), F4 // 0.4189385332046728
+	WORD $0x4e64d625 // fadd v5, v17, v4
+	WORD $0x4e64d64a // fadd v10, v18, v4
+	WORD $0x4ef1d4ab // fsub v11, v5, v17
+	WORD $0x4ef2d54c // fsub v12, v10, v18
+	WORD $0x4eebd48b // fsub v11, v4, v11
+	WORD $0x4eecd484 // fsub v4, v4, v12
+	WORD $0x4e62d562 // fadd v2, v11, v2
+	WORD $0x4e61d481 // fadd v1, v4, v1
+	FMOVQ 448(R7), F4 // 8
+	WORD $0x6e64e400 // fcmge v0, v0, v4
+	WORD $0x6e64e463 // fcmge v3, v3, v4
+	WORD $0x6ea01ca6 // bit v6, v5, v0
+	WORD $0x6ea31d47 // bit v7, v10, v3
+	WORD $0x6e681c40 // bsl v0, v2, v8
+	WORD $0x6e691c23 // bsl v3, v1, v9
+	FSTPQ (F6, F7), 0(R0)
+	FSTPQ (F0, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R2), F0
+	FMOVQ (R0), F1
+	FMOVQ (R1), F2
+	B compute
+number:
+	FMOVD (R2), F0
+	FMOVD (R0), F1
+	FMOVD (R1), F2
+compute:
+	WORD $0x6e60e7e3 // fcmge v3, v31, v0
+	WORD $0x6ee0e7c4 // fcmgt v4, v30, v0
+	WORD $0x6e205863 // not v3, v3
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x5ef1b863 // addp v3, v3
+	FMOVD F3, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e783 // fcmgt v3, v28, v0
+	WORD $0x6e7d1f63 // bsl v3, v27, v29
+	WORD $0x4e63d404 // fadd v4, v0, v3
+	WORD $0x4ee3d485 // fsub v5, v4, v3
+	WORD $0x4ee5d405 // fsub v5, v0, v5
+	WORD $0x6f4e0486 // ushr v6, v4, 50
+	FMOVD F6, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V6.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F6
+	FMOVQ 0(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ee8d484 // fsub v4, v4, v8
+	WORD $0x4e65d484 // fadd v4, v4, v5
+	WORD $0x6e64dc85 // fmul v5, v4, v4
+	FMOVQ 128(R8), F7
+	FMOVQ 128(R9), F8
+	WORD $0x4ec838e7 // zip1 v7, v7, v8
+	FMOVQ 112(R8), F8
+	FMOVQ 112(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65ccea // fmla v10, v7, v5
+	FMOVQ 96(R8), F7
+	FMOVQ 96(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 80(R8), F8
+	FMOVQ 80(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e65cd6a // fmla v10, v11, v5
+	FMOVQ 64(R8), F7
+	FMOVQ 64(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 48(R8), F8
+	FMOVQ 48(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e65cd6a // fmla v10, v11, v5
+	FMOVQ 32(R8), F7
+	FMOVQ 32(R9), F9
+	WORD $0x4ec938eb // zip1 v11, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x4e65cd07 // fmla v7, v8, v5
+	WORD $0x4e65cd4b // fmla v11, v10, v5
+	FMOVQ 16(R8), F8
+	FMOVQ 16(R9), F9
+	WORD $0x4ec9390a // zip1 v10, v8, v9
+	WORD $0x4ec97908 // zip2 v8, v8, v9
+	WORD $0x4e65cce8 // fmla v8, v7, v5
+	WORD $0x4e64cd68 // fmla v8, v11, v4
+	WORD $0x4e68cc8a // fmla v10, v4, v8
+	WORD $0x4e6ad4c4 // fadd v4, v6, v10
+	WORD $0x4ee6d485 // fsub v5, v4, v6
+	WORD $0x4ee5d545 // fsub v5, v10, v5
+	WORD $0x4ee3d766 // fsub v6, v27, v3
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee3d743 // fsub v3, v26, v3
+	WORD $0x4ee3d407 // fsub v7, v0, v3
+	WORD $0x4e63d4e3 // fadd v3, v7, v3
+	WORD $0x4ee3d403 // fsub v3, v0, v3
+	WORD $0x6e67dcc8 // fmul v8, v6, v7
+	WORD $0x6ee0f909 // fneg v9, v8
+	WORD $0x4e67ccc9 // fmla v9, v6, v7
+	WORD $0x4e63ccc9 // fmla v9, v6, v3
+	WORD $0x6e64dd03 // fmul v3, v8, v4
+	WORD $0x6ee0f866 // fneg v6, v3
+	WORD $0x4e64cd06 // fmla v6, v8, v4
+	WORD $0x4e65cd06 // fmla v6, v8, v5
+	WORD $0x4e64cd26 // fmla v6, v9, v4
+	WORD $0x6ee0e784 // fcmgt v4, v28, v0
+	WORD $0x4ee1d465 // fsub v5, v3, v1
+	WORD $0x4e61d4a7 // fadd v7, v5, v1
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x4ee2d4c8 // fsub v8, v6, v2
+	WORD $0x4e68d4e7 // fadd v7, v7, v8
+	WORD $0x6ea41ca3 // bit v3, v5, v4
+	WORD $0x6e661ce4 // bsl v4, v7, v6
+	WORD $0x6e60ff65 // fdiv v5, v27, v0
+	WORD $0x6e65dca6 // fmul v6, v5, v5
+	WORD $0x6e66dcc7 // fmul v7, v6, v6
+	FMOVQ 1872(R7), F8 // -1.3924322169059011
+	WORD $0x4e67cf28 // fmla v8, v25, v7
+	FMOVQ 1904(R7), F9 // 0.17964437236883057
+	WORD $0x4e67cf09 // fmla v9, v24, v7
+	FMOVQ 1920(R7), F10 // -0.029550653594771242
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 1936(R7), F8 // 0.00641025641025641
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 1952(R7), F9 // -0.0019175269175269176
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 1968(R7), F10 // 0.0008417508417508417
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 1984(R7), F8 // -0.0005952380952380953
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 2000(R7), F9 // 0.0007936507936507937
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 2016(R7), F10 // -0.002777777777777778
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 2032(R7), F8 // 0.08333333333333333
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	WORD $0x4e66cd48 // fmla v8, v10, v6
+	WORD $0x4efbd426 // fsub v6, v1, v27
+	WORD $0x4ee6d421 // fsub v1, v1, v6
+	WORD $0x4efbd421 // fsub v1, v1, v27
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4efcd402 // fsub v2, v0, v28
+	WORD $0x4ee2d407 // fsub v7, v0, v2
+	WORD $0x4efcd4e7 // fsub v7, v7, v28
+	WORD $0x6e62dcc9 // fmul v9, v6, v2
+	WORD $0x6ee0f92a // fneg v10, v9
+	WORD $0x4e62ccca // fmla v10, v6, v2
+	WORD $0x4e62cc2a // fmla v10, v1, v2
+	WORD $0x4e67ccca // fmla v10, v6, v7
+	FMOVQ 2048(R7), F1 // -3.8782941580672414e-17
+	WORD $0x4e61d541 // fadd v1, v10, v1
+	WORD $0x4e68cca1 // fmla v1, v5, v8
+	FMOVQ 2064(R7), F2 // 0.4189385332046728
+	WORD $0x4e62d525 // fadd v5, v9, v2
+	WORD $0x4ee9d4a6 // fsub v6, v5, v9
+	WORD $0x4ee6d442 // fsub v2, v2, v6
+	WORD $0x4e61d441 // fadd v1, v2, v1
+	FMOVQ 448(R7), F2 // 8
+	WORD $0x6e62e400 // fcmge v0, v0, v2
+	WORD $0x6ea01ca3 // bit v3, v5, v0
+	WORD $0x6e641c20 // bsl v0, v1, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F3, (R0)
+	FMOVQ F0, (R1)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $2, R6
+	B single
+last:
+	FMOVD F3, (R0)
+	FMOVD F0, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
+end:
+stop:
+	MOVD log_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+72(FP)
+	RET
+short:
+	B ·short(SB)
+
+// func digammaPairByNEON(log, rest, x []float64) (done int)
+TEXT ·digammaPairByNEON(SB), NOSPLIT, $0-80
+	MOVD log_len+8(FP), R6
+	MOVD rest_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD log_base+0(FP), R0
+	MOVD rest_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD $constants<>+0(SB), R7
+	MOVD $digammaQuarters<>+0(SB), R26
+	FMOVQ 1808(R7), F31 // 0x7e70000000000000
+	FMOVQ 1824(R7), F30 // 0x170000000000000
+	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 336(R7), F28 // 0.5
+	FMOVQ 2080(R7), F27 // -1.4616321449683622
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R2), (F0, F3)
+	FLDPQ 0(R0), (F1, F4)
+	FLDPQ 0(R1), (F2, F5)
+	WORD $0x6e60e7e6 // fcmge v6, v31, v0
+	WORD $0x6e63e7e7 // fcmge v7, v31, v3
+	WORD $0x6ee0e7c8 // fcmgt v8, v30, v0
+	WORD $0x6ee3e7c9 // fcmgt v9, v30, v3
+	WORD $0x6e2058c6 // not v6, v6
+	WORD $0x4ea81cc6 // orr v6, v6, v8
+	WORD $0x6e2058e7 // not v7, v7
+	WORD $0x4ea71cc6 // orr v6, v6, v7
+	WORD $0x4ea91cc6 // orr v6, v6, v9
+	WORD $0x5ef1b8c6 // addp v6, v6
+	FMOVD F6, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e786 // fcmgt v6, v28, v0
+	WORD $0x6ee3e787 // fcmgt v7, v28, v3
+	FMOVQ 320(R7), F8 // 1
+	WORD $0x6e7d1d06 // bsl v6, v8, v29
+	WORD $0x6e7d1d07 // bsl v7, v8, v29
+	WORD $0x4e66d409 // fadd v9, v0, v6
+	WORD $0x4e67d46a // fadd v10, v3, v7
+	WORD $0x4ee6d526 // fsub v6, v9, v6
+	WORD $0x4ee7d547 // fsub v7, v10, v7
+	WORD $0x4ee6d406 // fsub v6, v0, v6
+	WORD $0x4ee7d467 // fsub v7, v3, v7
+	WORD $0x6f4e052b // ushr v11, v9, 50
+	WORD $0x6f4e054c // ushr v12, v10, 50
+	FMOVD F11, R8
+	FMOVD F12, R9
+	UBFIZ $8, R8, $4, R8
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R8, R8
+	ADD R26, R9, R9
+	VMOV V11.D[1], R10
+	VMOV V12.D[1], R11
+	UBFIZ $8, R10, $4, R10
+	UBFIZ $8, R11, $4, R11
+	ADD R26, R10, R10
+	ADD R26, R11, R11
+	FMOVQ 0(R8), F11
+	FMOVQ 0(R9), F12
+	FMOVQ 0(R10), F13
+	FMOVQ 0(R11), F14
+	WORD $0x4ecd396f // zip1 v15, v11, v13
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecd796b // zip2 v11, v11, v13
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4eefd52d // fsub v13, v9, v15
+	WORD $0x4ef0d54e // fsub v14, v10, v16
+	WORD $0x4e66d5ad // fadd v13, v13, v6
+	WORD $0x4e67d5ce // fadd v14, v14, v7
+	WORD $0x6e6dddaf // fmul v15, v13, v13
+	WORD $0x6e6eddd0 // fmul v16, v14, v14
+	FMOVQ 128(R8), F17
+	FMOVQ 128(R9), F18
+	FMOVQ 128(R10), F19
+	FMOVQ 128(R11), F20
+	WORD $0x4ed33a31 // zip1 v17, v17, v19
+	WORD $0x4ed43a52 // zip1 v18, v18, v20
+	FMOVQ 112(R8), F19
+	FMOVQ 112(R9), F20
+	FMOVQ 112(R10), F21
+	FMOVQ 112(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce37 // fmla v23, v17, v15
+	WORD $0x4e70ce58 // fmla v24, v18, v16
+	FMOVQ 96(R8), F17
+	FMOVQ 96(R9), F18
+	FMOVQ 96(R10), F21
+	FMOVQ 96(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 80(R8), F19
+	FMOVQ 80(R9), F20
+	FMOVQ 80(R10), F21
+	FMOVQ 80(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6fcf37 // fmla v23, v25, v15
+	WORD $0x4e70cf58 // fmla v24, v26, v16
+	FMOVQ 64(R8), F17
+	FMOVQ 64(R9), F18
+	FMOVQ 64(R10), F21
+	FMOVQ 64(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 48(R8), F19
+	FMOVQ 48(R9), F20
+	FMOVQ 48(R10), F21
+	FMOVQ 48(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6fcf37 // fmla v23, v25, v15
+	WORD $0x4e70cf58 // fmla v24, v26, v16
+	FMOVQ 32(R8), F17
+	FMOVQ 32(R9), F18
+	FMOVQ 32(R10), F21
+	FMOVQ 32(R11), F22
+	WORD $0x4ed53a39 // zip1 v25, v17, v21
+	WORD $0x4ed63a5a // zip1 v26, v18, v22
+	WORD $0x4ed57a31 // zip2 v17, v17, v21
+	WORD $0x4ed67a52 // zip2 v18, v18, v22
+	WORD $0x4e6fce71 // fmla v17, v19, v15
+	WORD $0x4e70ce92 // fmla v18, v20, v16
+	WORD $0x4e6fcef9 // fmla v25, v23, v15
+	WORD $0x4e70cf1a // fmla v26, v24, v16
+	FMOVQ 16(R8), F19
+	FMOVQ 16(R9), F20
+	FMOVQ 16(R10), F21
+	FMOVQ 16(R11), F22
+	WORD $0x4ed53a77 // zip1 v23, v19, v21
+	WORD $0x4ed63a98 // zip1 v24, v20, v22
+	WORD $0x4ed57a73 // zip2 v19, v19, v21
+	WORD $0x4ed67a94 // zip2 v20, v20, v22
+	WORD $0x4e6fce33 // fmla v19, v17, v15
+	WORD $0x4e70ce54 // fmla v20, v18, v16
+	WORD $0x4e6dcf33 // fmla v19, v25, v13
+	WORD $0x4e6ecf54 // fmla v20, v26, v14
+	WORD $0x4e73cdb7 // fmla v23, v13, v19
+	WORD $0x4e74cdd8 // fmla v24, v14, v20
+	WORD $0x4e77d56d // fadd v13, v11, v23
+	WORD $0x4e78d58e // fadd v14, v12, v24
+	WORD $0x4eebd5ab // fsub v11, v13, v11
+	WORD $0x4eecd5cc // fsub v12, v14, v12
+	WORD $0x4eebd6eb // fsub v11, v23, v11
+	WORD $0x4eecd70c // fsub v12, v24, v12
+	WORD $0x6e60fd0f // fdiv v15, v8, v0
+	WORD $0x6e63fd10 // fdiv v16, v8, v3
+	WORD $0x4e7bd531 // fadd v17, v9, v27
+	WORD $0x4e7bd552 // fadd v18, v10, v27
+	WORD $0x4ee9d633 // fsub v19, v17, v9
+	WORD $0x4eead654 // fsub v20, v18, v10
+	WORD $0x4ef3d635 // fsub v21, v17, v19
+	WORD $0x4ef4d656 // fsub v22, v18, v20
+	WORD $0x4ef5d529 // fsub v9, v9, v21
+	WORD $0x4ef6d54a // fsub v10, v10, v22
+	WORD $0x4ef3d773 // fsub v19, v27, v19
+	WORD $0x4ef4d774 // fsub v20, v27, v20
+	WORD $0x4e73d529 // fadd v9, v9, v19
+	WORD $0x4e74d54a // fadd v10, v10, v20
+	FMOVQ 2096(R7), F19 // 9.549995429965697e-17
+	WORD $0x4ef3d529 // fsub v9, v9, v19
+	WORD $0x4ef3d54a // fsub v10, v10, v19
+	WORD $0x4e66d526 // fadd v6, v9, v6
+	WORD $0x4e67d547 // fadd v7, v10, v7
+	WORD $0x6e6dde29 // fmul v9, v17, v13
+	WORD $0x6e6ede4a // fmul v10, v18, v14
+	WORD $0x6ee0f933 // fneg v19, v9
+	WORD $0x6ee0f954 // fneg v20, v10
+	WORD $0x4e6dce33 // fmla v19, v17, v13
+	WORD $0x4e6ece54 // fmla v20, v18, v14
+	WORD $0x4e6bce33 // fmla v19, v17, v11
+	WORD $0x4e6cce54 // fmla v20, v18, v12
+	WORD $0x4e6dccd3 // fmla v19, v6, v13
+	WORD $0x4e6eccf4 // fmla v20, v7, v14
+	FMOVQ 320(R7), F6 // 1
+	WORD $0x4ee0cde6 // fmls v6, v15, v0
+	WORD $0x4ee3ce08 // fmls v8, v16, v3
+	WORD $0x6e6fdcc6 // fmul v6, v6, v15
+	WORD $0x6e70dd07 // fmul v7, v8, v16
+	WORD $0x6ee0e788 // fcmgt v8, v28, v0
+	WORD $0x6ee3e78b // fcmgt v11, v28, v3
+	WORD $0x4eefd52c // fsub v12, v9, v15
+	WORD $0x4ef0d54d // fsub v13, v10, v16
+	WORD $0x4e6fd58e // fadd v14, v12, v15
+	WORD $0x4e70d5b1 // fadd v17, v13, v16
+	WORD $0x4eeed52e // fsub v14, v9, v14
+	WORD $0x4ef1d551 // fsub v17, v10, v17
+	WORD $0x4ee6d666 // fsub v6, v19, v6
+	WORD $0x4ee7d687 // fsub v7, v20, v7
+	WORD $0x4e66d5c6 // fadd v6, v14, v6
+	WORD $0x4e67d627 // fadd v7, v17, v7
+	WORD $0x6ea81d89 // bit v9, v12, v8
+	WORD $0x6eab1daa // bit v10, v13, v11
+	WORD $0x6e731cc8 // bsl v8, v6, v19
+	WORD $0x6e741ceb // bsl v11, v7, v20
+	WORD $0x6e6fdde6 // fmul v6, v15, v15
+	WORD $0x6e70de07 // fmul v7, v16, v16
+	WORD $0x6e66dccc // fmul v12, v6, v6
+	WORD $0x6e67dced // fmul v13, v7, v7
+	FMOVQ 2112(R7), F14 // -3607.5105463980462
+	FMOVQ 2128(R7), F17 // -26.456212121212122
+	WORD $0x4e6ccdd1 // fmla v17, v14, v12
+	FMOVQ 2128(R7), F18 // -26.456212121212122
+	WORD $0x4e6dcdd2 // fmla v18, v14, v13
+	FMOVQ 2144(R7), F14 // 281.46014492753625
+	FMOVQ 2160(R7), F19 // 3.0539543302701198
+	WORD $0x4e6ccdd3 // fmla v19, v14, v12
+	FMOVQ 2160(R7), F20 // 3.0539543302701198
+	WORD $0x4e6dcdd4 // fmla v20, v14, v13
+	FMOVQ 2176(R7), F14 // -0.4432598039215686
+	WORD $0x4e6cce2e // fmla v14, v17, v12
+	FMOVQ 2176(R7), F17 // -0.4432598039215686
+	WORD $0x4e6dce51 // fmla v17, v18, v13
+	FMOVQ 2032(R7), F18 // 0.08333333333333333
+	WORD $0x4e6cce72 // fmla v18, v19, v12
+	FMOVQ 2032(R7), F19 // 0.08333333333333333
+	WORD $0x4e6dce93 // fmla v19, v20, v13
+	FMOVQ 2192(R7), F20 // -0.021092796092796094
+	WORD $0x4e6ccdd4 // fmla v20, v14, v12
+	FMOVQ 2192(R7), F14 // -0.021092796092796094
+	WORD $0x4e6dce2e // fmla v14, v17, v13
+	FMOVQ 2208(R7), F17 // 0.007575757575757576
+	WORD $0x4e6cce51 // fmla v17, v18, v12
+	FMOVQ 2208(R7), F18 // 0.007575757575757576
+	WORD $0x4e6dce72 // fmla v18, v19, v13
+	FMOVQ 2224(R7), F19 // -0.004166666666666667
+	WORD $0x4e6cce93 // fmla v19, v20, v12
+	FMOVQ 2224(R7), F20 // -0.004166666666666667
+	WORD $0x4e6dcdd4 // fmla v20, v14, v13
+	FMOVQ 2240(R7), F14 // 0.003968253968253968
+	WORD $0x4e6cce2e // fmla v14, v17, v12
+	FMOVQ 2240(R7), F17 // 0.003968253968253968
+	WORD $0x4e6dce51 // fmla v17, v18, v13
+	FMOVQ 2256(R7), F18 // -0.008333333333333333
+	WORD $0x4e6cce72 // fmla v18, v19, v12
+	FMOVQ 2256(R7), F19 // -0.008333333333333333
+	WORD $0x4e6dce93 // fmla v19, v20, v13
+	FMOVQ 2032(R7), F20 // 0.08333333333333333
+	WORD $0x4e6ccdd4 // fmla v20, v14, v12
+	FMOVQ 2032(R7), F12 // 0.08333333333333333
+	WORD $0x4e6dce2c // fmla v12, v17, v13
+	WORD $0x4e66ce54 // fmla v20, v18, v6
+	WORD $0x4e67ce6c // fmla v12, v19, v7
+	FMOVQ 208(R7), F13 // -0.5
+	WORD $0x6e6dddee // fmul v14, v15, v13
+	WORD $0x6e6dde0d // fmul v13, v16, v13
+	WORD $0x4e6ed42f // fadd v15, v1, v14
+	WORD $0x4e6dd490 // fadd v16, v4, v13
+	WORD $0x4ee1d5e1 // fsub v1, v15, v1
+	WORD $0x4ee4d604 // fsub v4, v16, v4
+	WORD $0x4ee1d5c1 // fsub v1, v14, v1
+	WORD $0x4ee4d5a4 // fsub v4, v13, v4
+	WORD $0x4ef4ccc2 // fmls v2, v6, v20
+	WORD $0x4eeccce5 // fmls v5, v7, v12
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4e65d482 // fadd v2, v4, v5
+	FMOVQ 448(R7), F4 // 8
+	WORD $0x6e64e400 // fcmge v0, v0, v4
+	WORD $0x6e64e463 // fcmge v3, v3, v4
+	WORD $0x6ea01de9 // bit v9, v15, v0
+	WORD $0x6ea31e0a // bit v10, v16, v3
+	WORD $0x6e681c20 // bsl v0, v1, v8
+	WORD $0x6e6b1c43 // bsl v3, v2, v11
+	FSTPQ (F9, F10), 0(R0)
+	FSTPQ (F0, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R2), F0
+	FMOVQ (R0), F1
+	FMOVQ (R1), F2
+	B compute
+number:
+	FMOVD (R2), F0
+	FMOVD (R0), F1
+	FMOVD (R1), F2
+compute:
+	WORD $0x6e60e7e3 // fcmge v3, v31, v0
+	WORD $0x6ee0e7c4 // fcmgt v4, v30, v0
+	WORD $0x6e205863 // not v3, v3
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x5ef1b863 // addp v3, v3
+	FMOVD F3, R8
+	CBNZ R8, stop
+	WORD $0x6ee0e783 // fcmgt v3, v28, v0
+	FMOVQ 320(R7), F4 // 1
+	WORD $0x6e7d1c83 // bsl v3, v4, v29
+	WORD $0x4e63d405 // fadd v5, v0, v3
+	WORD $0x4ee3d4a3 // fsub v3, v5, v3
+	WORD $0x4ee3d403 // fsub v3, v0, v3
+	WORD $0x6f4e04a6 // ushr v6, v5, 50
+	FMOVD F6, R8
+	UBFIZ $8, R8, $4, R8
+	ADD R26, R8, R8
+	VMOV V6.D[1], R9
+	UBFIZ $8, R9, $4, R9
+	ADD R26, R9, R9
+	FMOVQ 0(R8), F6
+	FMOVQ 0(R9), F7
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x4ee8d4a7 // fsub v7, v5, v8
+	WORD $0x4e63d4e7 // fadd v7, v7, v3
+	WORD $0x6e67dce8 // fmul v8, v7, v7
+	FMOVQ 128(R8), F9
+	FMOVQ 128(R9), F10
+	WORD $0x4eca3929 // zip1 v9, v9, v10
+	FMOVQ 112(R8), F10
+	FMOVQ 112(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2c // fmla v12, v9, v8
+	FMOVQ 96(R8), F9
+	FMOVQ 96(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 80(R8), F10
+	FMOVQ 80(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e68cdac // fmla v12, v13, v8
+	FMOVQ 64(R8), F9
+	FMOVQ 64(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 48(R8), F10
+	FMOVQ 48(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e68cdac // fmla v12, v13, v8
+	FMOVQ 32(R8), F9
+	FMOVQ 32(R9), F11
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x4e68cd49 // fmla v9, v10, v8
+	WORD $0x4e68cd8d // fmla v13, v12, v8
+	FMOVQ 16(R8), F10
+	FMOVQ 16(R9), F11
+	WORD $0x4ecb394c // zip1 v12, v10, v11
+	WORD $0x4ecb794a // zip2 v10, v10, v11
+	WORD $0x4e68cd2a // fmla v10, v9, v8
+	WORD $0x4e67cdaa // fmla v10, v13, v7
+	WORD $0x4e6accec // fmla v12, v7, v10
+	WORD $0x4e6cd4c7 // fadd v7, v6, v12
+	WORD $0x4ee6d4e6 // fsub v6, v7, v6
+	WORD $0x4ee6d586 // fsub v6, v12, v6
+	WORD $0x6e60fc88 // fdiv v8, v4, v0
+	WORD $0x4e7bd4a9 // fadd v9, v5, v27
+	WORD $0x4ee5d52a // fsub v10, v9, v5
+	WORD $0x4eead52b // fsub v11, v9, v10
+	WORD $0x4eebd4a5 // fsub v5, v5, v11
+	WORD $0x4eead76a // fsub v10, v27, v10
+	WORD $0x4e6ad4a5 // fadd v5, v5, v10
+	FMOVQ 2096(R7), F10 // 9.549995429965697e-17
+	WORD $0x4eead4a5 // fsub v5, v5, v10
+	WORD $0x4e63d4a3 // fadd v3, v5, v3
+	WORD $0x6e67dd25 // fmul v5, v9, v7
+	WORD $0x6ee0f8aa // fneg v10, v5
+	WORD $0x4e67cd2a // fmla v10, v9, v7
+	WORD $0x4e66cd2a // fmla v10, v9, v6
+	WORD $0x4e67cc6a // fmla v10, v3, v7
+	WORD $0x4ee0cd04 // fmls v4, v8, v0
+	WORD $0x6e68dc83 // fmul v3, v4, v8
+	WORD $0x6ee0e784 // fcmgt v4, v28, v0
+	WORD $0x4ee8d4a6 // fsub v6, v5, v8
+	WORD $0x4e68d4c7 // fadd v7, v6, v8
+	WORD $0x4ee7d4a7 // fsub v7, v5, v7
+	WORD $0x4ee3d543 // fsub v3, v10, v3
+	WORD $0x4e63d4e3 // fadd v3, v7, v3
+	WORD $0x6ea41cc5 // bit v5, v6, v4
+	WORD $0x6e6a1c64 // bsl v4, v3, v10
+	WORD $0x6e68dd03 // fmul v3, v8, v8
+	WORD $0x6e63dc66 // fmul v6, v3, v3
+	FMOVQ 2112(R7), F7 // -3607.5105463980462
+	FMOVQ 2128(R7), F9 // -26.456212121212122
+	WORD $0x4e66cce9 // fmla v9, v7, v6
+	FMOVQ 2144(R7), F7 // 281.46014492753625
+	FMOVQ 2160(R7), F10 // 3.0539543302701198
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2176(R7), F7 // -0.4432598039215686
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2032(R7), F9 // 0.08333333333333333
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 2192(R7), F10 // -0.021092796092796094
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2208(R7), F7 // 0.007575757575757576
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2224(R7), F9 // -0.004166666666666667
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	FMOVQ 2240(R7), F10 // 0.003968253968253968
+	WORD $0x4e66ccea // fmla v10, v7, v6
+	FMOVQ 2256(R7), F7 // -0.008333333333333333
+	WORD $0x4e66cd27 // fmla v7, v9, v6
+	FMOVQ 2032(R7), F9 // 0.08333333333333333
+	WORD $0x4e66cd49 // fmla v9, v10, v6
+	WORD $0x4e63cce9 // fmla v9, v7, v3
+	FMOVQ 208(R7), F6 // -0.5
+	WORD $0x6e66dd06 // fmul v6, v8, v6
+	WORD $0x4e66d427 // fadd v7, v1, v6
+	WORD $0x4ee1d4e1 // fsub v1, v7, v1
+	WORD $0x4ee1d4c1 // fsub v1, v6, v1
+	WORD $0x4ee9cc62 // fmls v2, v3, v9
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	FMOVQ 448(R7), F2 // 8
+	WORD $0x6e62e400 // fcmge v0, v0, v2
+	WORD $0x6ea01ce5 // bit v5, v7, v0
+	WORD $0x6e641c20 // bsl v0, v1, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F5, (R0)
+	FMOVQ F0, (R1)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $2, R6
+	B single
+last:
+	FMOVD F5, (R0)
+	FMOVD F0, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
+end:
+stop:
+	MOVD log_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+72(FP)
 	RET
 short:
 	B ·short(SB)

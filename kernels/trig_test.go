@@ -286,6 +286,36 @@ func TestTrigRandom(t *testing.T) {
 	})
 }
 
+// TestGammaPairs: on every tier pairs are those of single numbers, and add up to Lgamma and Digamma.
+func TestGammaPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	x := []float64{0, -1.5, math.NaN(), math.Inf(1), gammaLeast, gammaLeast / 2, gammaMost, 2 * gammaMost, 1, 2}
+	for len(x) < 1000 {
+		x = append(x, math.Ldexp(1+r.Float64(), r.IntN(12)-6))
+	}
+	eachTier(t, func(t *testing.T) {
+		for _, f := range []struct {
+			name string
+			pair twin
+			of   func(x float64) (h, l float64)
+			sum  func(x float64) float64
+		}{{"lgamma", LgammaPair, LgammaPairOf, LgammaOf}, {"digamma", DigammaPair, DigammaPairOf, DigammaOf}} {
+			for _, n := range []int{0, 1, 9, 40, len(x)} {
+				h, l := make([]float64, n), make([]float64, n)
+				f.pair(h, l, x[len(x)-n:])
+				for i, x := range x[len(x)-n:] {
+					if wh, wl := f.of(x); !same(h[i], wh) || !same(l[i], wl) {
+						t.Fatalf("the pair of %s(%x) is %x, %x, want %x, %x", f.name, x, h[i], l[i], wh, wl)
+					}
+					if x >= gammaLeast && x <= gammaMost && h[i]+l[i] != f.sum(x) {
+						t.Fatalf("the pair of %s(%x) adds up to %x, want %x", f.name, x, h[i]+l[i], f.sum(x))
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestTrigBits: the same bits on every machine. The file holds a hash of each function's
 // values, and -update rewrites it.
 func TestTrigBits(t *testing.T) {

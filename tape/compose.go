@@ -42,7 +42,7 @@ var (
 )
 
 // A bench is where kernels leave what a piece needs of them.
-type bench [4][256]float64
+type bench [9][256]float64
 
 var benches = sync.Pool{New: func() any { return new(bench) }}
 

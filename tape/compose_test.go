@@ -9,7 +9,7 @@ import (
 // composed are the operations whose doors are pieces of kernels.
 var composed = []string{"xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "log_ratio", "logaddexp", "logaddexp2", "share2",
 	"share", "share_slope", "logcosh", "log1mexp", "expm1_inverse", "sec", "csc", "cot", "coth", "sech", "csch", "tanhshrink",
-	"rsqrt", "copysign", "sign_of", "frac", "minimum_to_zero", "softsign", "atanh_slope", "acosh_slope", "cbrt_slope", "atan_slope", "one_minus_square"}
+	"rsqrt", "copysign", "sign_of", "frac", "minimum_to_zero", "softsign", "atanh_slope", "acosh_slope", "cbrt_slope", "atan_slope", "one_minus_square", "betaln", "digamma_fall"}
 
 // TestComposed: slices have the bits of single numbers, at lengths beside that of a piece, and where the
 // result takes the place of an argument.

@@ -29,9 +29,9 @@ var specialRows = []Op{
 	{Name: "beta_mixed", Args: "a, b", Hidden: true, Doc: "derivative of beta by a and b",
 		Grad:   d("out * digamma_fall(a, b) + beta(a, b) * (polygamma_fall(1, a, b) * digamma_fall(b, a) - digamma_fall(a, b) * polygamma(1, a + b) - polygamma(2, a + b))", "out * digamma_fall(b, a) + beta(a, b) * (polygamma_fall(1, b, a) * digamma_fall(a, b) - digamma_fall(b, a) * polygamma(1, a + b) - polygamma(2, a + b))"),
 		Kernel: binary(nil, betaMixedOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
-	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
+	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(&betalnDoor, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
-	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
+	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(&digammaFallDoor, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
 	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(&sincDerivativeDoor, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
@@ -165,9 +165,9 @@ var stirlingTerms = [...]float64{1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. /
 // betaFar is from where the sums of Stirling's formulas are exact to rounding.
 const betaFar = 12
 
-// betalnOf is the logarithm of beta where that is near 1, which loses less than larger
+// betalnElsewhere is the logarithm of beta where that is near 1, which loses less than larger
 // logarithms that cancel.
-func betalnOf(a, b float64) float64 {
+func betalnElsewhere(a, b float64) float64 {
 	y := lgammaFall(a, b)
 	if math.Abs(y) < 3 && min(a, b) > 0 && a+b < 1e300 {
 		return kernels.LogOf(betaOf(a, b))
@@ -294,47 +294,35 @@ func gammaSign(x float64) float64 {
 	return 1
 }
 
-func digammaFallOf(a, b float64) float64 {
-	if y, ok := kernels.DigammaFallOf(a, b); ok {
-		return y
-	}
-	return polygammaFallOf(0, a, b)
-}
-
 // polygammaFallOf is the difference of polygamma's asymptotic series at a and a + b, term
 // by term, a moved far out by the recurrence polygamma(n, x) - polygamma(n, x + 1) =
 // -(-1)^n n!/x^(n+1): NIST DLMF 5.5.2, 5.15.5, 5.15.8. All differences of powers are
 // sums, so that nothing cancels however small b is.
 func polygammaFallOf(n, a, b float64) float64 {
-	if !(a > 0 && a+b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) || !(n >= 0 && n <= 20) || n != math.Floor(n) {
+	if !(a > 0 && a+b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) || !(n >= 1 && n <= 20) || n != math.Floor(n) {
 		return polygammaOf(n, a) - polygammaOf(n, a+b)
 	}
 	near := 0.0
 	for ; a < 32+2*n; a++ {
 		near += powerFall(n+1, a, b)
 	}
-	// the factor of the k-th term is B(2k) (2k+n-1)!/(2k)!, here over (n-1)! or, for n = 0, 1
-	factorial, far := 1.0, kernels.Log1pOf(b/a)
-	if n > 0 {
-		far = powerFall(n, a, b)
-		for i := 2.0; i < n; i++ {
-			factorial *= i
-		}
+	// the factor of the k-th term is B(2k) (2k+n-1)!/(2k)!, here over (n-1)!
+	factorial, far := 1.0, powerFall(n, a, b)
+	for i := 2.0; i < n; i++ {
+		factorial *= i
 	}
-	far += 0.5 * max(n, 1) * powerFall(n+1, a, b)
+	far += 0.5 * n * powerFall(n+1, a, b)
 	ratio := 1.0 // (2k+n-1)!/(2k)!/(n-1)!
 	for k, bernoulli := range [...]float64{1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730} {
 		m := 2 * float64(k+1)
-		if n == 0 {
-			ratio = 1 / m
-		} else if k == 0 {
+		if k == 0 {
 			ratio = n * (n + 1) / 2
 		} else {
 			ratio *= (m + n - 2) * (m + n - 1) / (m * (m - 1))
 		}
 		far += float64(bernoulli * ratio * powerFall(m+n, a, b))
 	}
-	sum := factorial * (far + float64(max(n, 1)*near))
+	sum := factorial * (far + float64(n*near))
 	if math.Mod(n, 2) == 0 {
 		return -sum
 	}

@@ -17,17 +17,50 @@ func gammas() {
 	for _, f := range []struct {
 		name, table string
 		body        func(x [][]v) []v
-	}{{"lgammaBy", "lgammaQuarters", lgammaOf}, {"digammaBy", "digammaQuarters", digammaOf}} {
+	}{{"lgammaBy", "lgammaQuarters", sums(lgammaPair)}, {"digammaBy", "digammaQuarters", sums(digammaPair)}} {
 		inPairs(kit.Map{
 			Name: f.name, Args: "x, log, rest",
 			Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + f.name + "Of(x, log[i], rest[i]) }\n\n" +
 				"up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.",
-			Setup: func() {
-				setup(nil, nil)
-				quarters = tableOf(f.table, columnsOf(f.table)...)
-			},
-			Stop: func(x []v) { stopIf(cmp(x[0], nle, c(gammaMost)), cmp(x[0], lt, c(gammaLeast))) },
+			Setup: gammaSetup(f.table),
+			Stop:  gammaStop,
 		}, f.body)
+	}
+	for _, f := range []struct {
+		name, of, table string
+		body            func(x [][]v) (h, l []v)
+	}{{"lgammaPairBy", "lgammaPair", "lgammaQuarters", lgammaPair}, {"digammaPairBy", "digammaPair", "digammaQuarters", digammaPair}} {
+		sideBySide(kit.Map{
+			Name: f.name, Dst: "log, rest", Args: "x, log, rest",
+			Doc: "\tfor i, x := range x[:len(log)] { log[i], rest[i] = " + f.of + "(x, log[i], rest[i]) }\n\n" +
+				"up to the first turn with an argument that is not from gammaLeast to gammaMost; it returns how many it did.",
+			Setup: gammaSetup(f.table),
+			Stop:  gammaStop,
+		}, func(x [][]v) (y [][]v) {
+			h, l := f.body(x)
+			for i, h := range h {
+				y = append(y, []v{h, l[i]})
+			}
+			return y
+		})
+	}
+}
+
+func gammaSetup(table string) func() {
+	return func() {
+		setup(nil, nil)
+		quarters = tableOf(table, columnsOf(table)...)
+	}
+}
+
+// gammaStop stops at what is not from gammaLeast to gammaMost.
+func gammaStop(x []v) { stopIf(cmp(x[0], nle, c(gammaMost)), cmp(x[0], lt, c(gammaLeast))) }
+
+// sums are h + l of a function of pairs.
+func sums(pair func(x [][]v) (h, l []v)) func(x [][]v) []v {
+	return func(x [][]v) []v {
+		h, l := pair(x)
+		return each(h, func(i int, h v) v { return add(h, l[i]) })
 	}
 }
 
@@ -68,62 +101,65 @@ func less(x, y, yl, q, r v) (v, v) {
 	return set(y, small, s), set(yl, small, sl)
 }
 
-func lgammaOf(x [][]v) []v {
+// far takes h + l, for numbers below gammaFarFrom, or the series that follows.
+func far(x, h, l, seriesH, seriesL v) (v, v) {
+	beyond := cmp(x, ge, c(gammaFarFrom))
+	return set(h, beyond, seriesH), set(l, beyond, seriesL)
+}
+
+func lgammaPair(x [][]v) (h, l []v) {
 	shift, t, e := below(x)
-	h, l := quarterAt(t, e)
-	near := each(h, func(i int, h v) v {
-		x, log, rest := x[i][0], x[i][1], x[i][2]
+	h, l = quarterAt(t, e)
+	for i, x := range x {
+		x, log, rest := x[0], x[1], x[2]
 		a, two := sub(x, sub(load(c(1)), shift[i])), sub(load(c(2)), shift[i])
 		b := sub(x, two)
 		bl := sub(x, add(b, two))
 		p := mul(a, b)
 		pl := msub(mov(a), b, p)
 		addMul(pl, a, bl)
-		y, yl := product(p, pl, h, l[i])
-		y, yl = less(x, y, yl, log, rest)
-		return add(y, yl)
-	})
+		y, yl := product(p, pl, h[i], l[i])
+		h[i], l[i] = less(x, y, yl, log, rest)
+	}
 	z := each(t, func(i int, _ v) v { return div(load(c(1)), x[i][0]) })
 	z2 := squares(z)
 	series := evenOdd(same("stirling", len(z)), 12, z2, squares(z2))
-	return each(near, func(i int, near v) v {
-		x, log, rest := x[i][0], x[i][1], x[i][2]
-		h := sub(log, c(1))
-		l := add(sub(sub(log, h), c(1)), rest)
+	for i, x := range x {
+		x, log, rest := x[0], x[1], x[2]
+		logLess := sub(log, c(1))
+		lost := add(sub(sub(log, logLess), c(1)), rest)
 		w := sub(x, c(0.5))
 		wl := sub(sub(x, w), c(0.5))
-		p := mul(h, w)
-		pl := msub(mov(h), w, p)
-		addMul(pl, l, w)
-		addMul(pl, h, wl)
+		p := mul(logLess, w)
+		pl := msub(mov(logLess), w, p)
+		addMul(pl, lost, w)
+		addMul(pl, logLess, wl)
 		pl = add(pl, num1("halfLog2PiLo"))
 		addMul(pl, z[i], series[i])
 		constant := num["halfLog2PiHi"][0] - 0.5
 		s := add(p, c(constant))
-		y := add(s, add(sub(load(c(constant)), sub(s, p)), pl))
-		return set(near, cmp(x, ge, c(gammaFarFrom)), y)
-	})
+		h[i], l[i] = far(x, h[i], l[i], s, add(sub(load(c(constant)), sub(s, p)), pl))
+	}
+	return h, l
 }
 
-func digammaOf(x [][]v) []v {
+func digammaPair(x [][]v) (h, l []v) {
 	_, t, e := below(x)
-	h, l := quarterAt(t, e)
+	h, l = quarterAt(t, e)
 	z := each(t, func(i int, _ v) v { return div(load(c(1)), x[i][0]) })
-	near := each(h, func(i int, h v) v {
-		x := x[i][0]
+	for i, x := range x {
 		a, al := twoSum(t[i], load(c(-num["digammaZero"][0])))
 		al = add(sub(al, num1("digammaZeroLo")), e[i])
-		y, yl := product(a, al, h, l[i])
-		y, yl = less(x, y, yl, z[i], mul(nmadd(mov(z[i]), x, c(1)), z[i]))
-		return add(y, yl)
-	})
+		y, yl := product(a, al, h[i], l[i])
+		h[i], l[i] = less(x[0], y, yl, z[i], mul(nmadd(mov(z[i]), x[0], c(1)), z[i]))
+	}
 	z2 := squares(z)
 	series := evenOdd(same("digammaSeries", len(z)), 12, z2, squares(z2))
-	return each(near, func(i int, near v) v {
-		x, log, rest := x[i][0], x[i][1], x[i][2]
+	for i, x := range x {
+		x, log, rest := x[0], x[1], x[2]
 		u := mul(z[i], c(-0.5))
 		s := add(log, u)
-		y := add(s, add(sub(u, sub(s, log)), subMul(mov(rest), z2[i], series[i])))
-		return set(near, cmp(x, ge, c(gammaFarFrom)), y)
-	})
+		h[i], l[i] = far(x, h[i], l[i], s, add(sub(u, sub(s, log)), subMul(mov(rest), z2[i], series[i])))
+	}
+	return h, l
 }

@@ -131,13 +131,19 @@ func clamp(x []v, bound float64) []v {
 // inPairs writes a kernel of two vectors a turn on AVX-512: they share the reading of tables. Body has
 // the arguments of each vector.
 func inPairs(m kit.Map, body func(x [][]v) []v) {
-	m.Body = func(x []v) []v { return body([][]v{x}) }
-	if kit.Wide {
-		m.Unroll = 2
-		m.Together = func(x [][]v) [][]v {
-			y := body(x)
-			return [][]v{{y[0]}, {y[1]}}
+	sideBySide(m, func(x [][]v) (y [][]v) {
+		for _, r := range body(x) {
+			y = append(y, []v{r})
 		}
+		return y
+	})
+}
+
+// sideBySide is inPairs for a body with several results of each vector.
+func sideBySide(m kit.Map, body func(x [][]v) [][]v) {
+	m.Body = func(x []v) []v { return body([][]v{x})[0] }
+	if kit.Wide {
+		m.Unroll, m.Together = 2, body
 	}
 	m.Write()
 }
