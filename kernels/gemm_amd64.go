@@ -151,21 +151,6 @@ type (
 	call32 = call[float32]
 )
 
-// taller says of how many rows from the end on tiles are of 9, not of 8: each takes in one that would
-// be left over. Where they cannot take in all, four may be left, or two.
-func taller(m int) int {
-	tiles, left := m/8, m%8
-	switch {
-	case tiles >= left:
-		tiles = left
-	case left > 4 && tiles >= left-4:
-		tiles = left - 4
-	default:
-		tiles = min(tiles, left&1)
-	}
-	return 8*tiles + left
-}
-
 // times has the panel multiplied by rows, of n numbers.
 func (x *call[T]) times(by rowsOf[T], n int) {
 	size := int(unsafe.Sizeof(*x.c))

@@ -101,6 +101,21 @@ type tiles struct{ rows, a, b, c int }
 // inTiles reports whether m rows that lie together may be told as tiles.
 func (g *multiplier[T]) inTiles(m int) bool { return g.groups || g.tall > 0 && m == g.tall }
 
+// taller says of how many rows from the end on tiles are of 9, not of 8: each takes in one that would
+// be left over. Where they cannot take in all, four may be left, or two.
+func taller(m int) int {
+	tiles, left := m/8, m%8
+	switch {
+	case tiles >= left:
+		tiles = left
+	case left > 4 && tiles >= left-4:
+		tiles = left - 4
+	default:
+		tiles = min(tiles, left&1)
+	}
+	return 8*tiles + left
+}
+
 const portableWidth = 24
 
 var multiply = multiplier[float64]{width: portableWidth, pack: packRows}

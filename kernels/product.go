@@ -221,6 +221,7 @@ type cut[T float32 | float64] struct {
 	// it is deep.
 	high, wide, each, step int
 	deep                   bool
+	across                 bool // tiles follow one another along the rows of C
 }
 
 // packed is a packed block of B.
@@ -260,6 +261,9 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	if many, ok := g.spills(p.bRow, k); ok && m >= many {
 		x.packB = true
 	}
+	if x.across = x.goesAcross(); x.across {
+		x.packB = x.packB || x.packsAcross()
+	}
 	x.keeping = x.packB && p.bCol == 1 && g.keep != nil
 	if x.awaits = !x.keeping || crowdB <= uncrowded; crowded && !x.keeping {
 		x.step = g.crowded
@@ -282,7 +286,11 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	}
 	cols := n
 	if x.packB {
-		blocks := (n + g.cols - 1) / g.cols
+		most := g.cols
+		if x.across {
+			most = min(most, acrossBytes/(k*int(unsafe.Sizeof(T(0)))))
+		}
+		blocks := (n + most - 1) / most
 		panels := ((n+blocks-1)/blocks + w - 1) / w
 		cols = panels * w
 		x.packed = g.blocks.take()
@@ -333,6 +341,10 @@ func grow[T float32 | float64](s *[]T, n int) {
 
 // block multiplies a block.
 func (x *cut[T]) block(by Workers) {
+	if x.across {
+		x.multiplyAcross(by)
+		return
+	}
 	panels := x.panels(x.n)
 	x.workers = max(1, by.Count)
 	x.high, x.each = x.rows, 1
