@@ -195,17 +195,23 @@ func (o *deriveOptions) sayMore(q *tape.Question, a *tape.Answer) {
 	}
 }
 
+// A dataError is an error of the program that the data have made.
+type dataError struct{ error }
+
+func (e *dataError) Unwrap() error { return e.error }
+func (*dataError) ExitCode() int   { return exitData }
+
 // asData turns the error of a record or a list where a tensor is needed into one of the
 // data, which is where it came from.
 func asData(err error, q *tape.Question) error {
 	e, ok := tape.AsError(err)
-	if !ok || e.Code != exitProgram || e.At.Kind != "type" {
+	if !ok || e.ExitCode() != exitProgram || e.At.Kind != "type" {
 		return err
 	}
 	for _, in := range q.Inputs {
 		if in.Value.Kind == tensor.KindRecord && strings.Contains(e.At.Msg, "(an object") ||
 			in.Value.Kind == tensor.KindList && strings.Contains(e.At.Msg, "this is a tuple") {
-			return &tape.Error{At: e.At, Code: exitData}
+			return &dataError{e}
 		}
 	}
 	return err

@@ -121,7 +121,6 @@ func reportOf(err error) (p report) {
 		}
 		p.text = dataText(data)
 	case errors.As(err, &asked):
-		p.code = asked.Code
 		p.kind, p.hint = asked.At.Kind, asked.At.Hint
 		p.line, p.col = asked.At.LineCol()
 		p.text = asked.At.Render()

@@ -291,7 +291,7 @@ func readNames(doc *input.Document, names []string) (read []string) {
 // first of the names.
 func noValue(p *expr.Program, lack []string, msg, hint string) error {
 	where, mark := firstUse(p, lack[0])
-	return &tape.Error{Code: exitData, At: &expr.Error{Prog: p, Kind: "data", Where: where, Mark: mark, Msg: msg, Hint: hint}}
+	return &tape.Error{At: &expr.Error{Prog: p, Kind: "data", Where: where, Mark: mark, Msg: msg, Hint: hint}}
 }
 
 // asModule is the error of np.sin(x): what is called stands without a module. Otherwise nil.

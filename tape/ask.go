@@ -303,7 +303,7 @@ func structured(path string, v *tensor.Value, leaf func(path string, v *tensor.V
 func (s *session) upstream(a *asked) value {
 	w := s.q.With
 	if w == nil {
-		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
+		panic(&Misuse{Kind: "usage", Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
 	}
 	if _, one := a.val.(Ref); w.Kind != tensor.KindRecord || !one && len(s.q.Of) < 2 && w.Get(a.name) == nil {
 		return s.filled(a.name, a.val, w, "part of the target")
@@ -323,10 +323,10 @@ func (s *session) upstream(a *asked) value {
 	}
 	g := w.Get(a.name)
 	if g == nil && len(names) == 1 {
-		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
+		panic(&Misuse{Kind: "usage", Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
 	}
 	if g == nil {
-		panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
+		panic(&Misuse{Kind: "usage", Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
 	}
 	return s.filled(a.name, a.val, g, "part of the target")
 }
@@ -341,7 +341,7 @@ func (s *session) tangentTree(tree *record) value {
 		} else if n > 1 && n <= 4 {
 			hint = "--with '" + strings.Join(tree.names, "=…, ") + "=…', each in its source's shape"
 		}
-		panic(&Misuse{Kind: "usage", Code: 2, Msg: s.q.Op + " needs a tangent for each source", Hint: hint, Pos: expr.NoPos})
+		panic(&Misuse{Kind: "usage", Msg: s.q.Op + " needs a tangent for each source", Hint: hint, Pos: expr.NoPos})
 	}
 	if w.Kind != tensor.KindRecord {
 		if n := len(tree.names); n > 1 {
@@ -349,7 +349,7 @@ func (s *session) tangentTree(tree *record) value {
 			if w.Kind == tensor.KindList {
 				given = len(w.List)
 			}
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("%s without a name for %d sources", expr.Plural(given, "tangent"), n), Hint: "--with NAME=VALUE says of which: " + expr.Some(tree.names), Pos: expr.NoPos})
+			panic(&Misuse{Kind: "usage", Msg: fmt.Sprintf("%s without a name for %d sources", expr.Plural(given, "tangent"), n), Hint: "--with NAME=VALUE says of which: " + expr.Some(tree.names), Pos: expr.NoPos})
 		}
 		return &tuple{elems: []value{s.given(w)}}
 	}
@@ -373,7 +373,7 @@ func leadsInto(path, outer string) bool {
 
 // notAmong says that --with names what is none of the sources, or targets.
 func notAmong(name, what string, names []string) *Misuse {
-	return &Misuse{Kind: "usage", Code: 2, Msg: "--with " + name + ": it is not a " + what, Hint: "the " + what + "s are " + expr.Some(names), Pos: expr.NoPos}
+	return &Misuse{Kind: "usage", Msg: "--with " + name + ": it is not a " + what, Hint: "the " + what + "s are " + expr.Some(names), Pos: expr.NoPos}
 }
 
 // filled is v, of --with, in the structure that like has at a path, with none for what it leaves out:
@@ -388,7 +388,7 @@ func (s *session) filled(path string, like value, v *tensor.Value, what string) 
 			break
 		}
 		if n := len(like.elems); len(v.List) > n {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("--with %s[%d]: %s has %s", path, len(v.List)-1, path, expr.Plural(n, "part")), Pos: expr.NoPos})
+			panic(&Misuse{Kind: "usage", Msg: fmt.Sprintf("--with %s[%d]: %s has %s", path, len(v.List)-1, path, expr.Plural(n, "part")), Pos: expr.NoPos})
 		}
 		out := &tuple{}
 		for i, e := range like.elems {
@@ -472,7 +472,7 @@ func (s *session) checkOrder(lengths []float64) {
 		swept *= max(1, math.Pow(float64(s.q.Order)/float64(n), 2))
 	}
 	if swept > mostSwept {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
+		panic(&Misuse{Kind: "memory", Pos: expr.NoPos,
 			Msg:  fmt.Sprintf("--order %d would take too long: each order is the derivative of the one before, and the %dth has %.0f operations", s.q.Order, n, lengths[n]),
 			Hint: hint})
 	}
@@ -488,7 +488,7 @@ func (s *session) checkOrder(lengths []float64) {
 	if need > 1<<70 {
 		about = "memory without bounds"
 	}
-	panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
+	panic(&Misuse{Kind: "memory", Pos: expr.NoPos,
 		Msg:  fmt.Sprintf("--order %d would need %s, more than the limit of %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, about, Bytes(float64(s.t.Limit)), growth, n, lengths[n]),
 		Hint: hint})
 }

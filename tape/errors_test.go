@@ -292,8 +292,8 @@ func TestMistakes(t *testing.T) {
 		if code == 0 {
 			code = 3
 		}
-		if e.At.Kind != r.kind || !strings.Contains(e.At.Msg, r.msg) || e.Code != code {
-			t.Errorf("%s: %s error %q, exit %d, want %s %q, exit %d", r.text, e.At.Kind, e.At.Msg, e.Code, r.kind, r.msg, code)
+		if e.At.Kind != r.kind || !strings.Contains(e.At.Msg, r.msg) || e.ExitCode() != code {
+			t.Errorf("%s: %s error %q, exit %d, want %s %q, exit %d", r.text, e.At.Kind, e.At.Msg, e.ExitCode(), r.kind, r.msg, code)
 		}
 		if line != r.line || r.col != 0 && col != r.col {
 			t.Errorf("%s: %q at %d:%d, want %d:%d", r.text, e.At.Msg, line, col, r.line, r.col)
@@ -355,10 +355,10 @@ func TestWrongQuestions(t *testing.T) {
 		}
 		_, err := q.Answer()
 		e, ok := AsError(err)
-		if !ok || !strings.Contains(e.At.Msg, r.msg) || e.Code != r.code {
+		if !ok || !strings.Contains(e.At.Msg, r.msg) || e.ExitCode() != r.code {
 			code := 0
 			if ok {
-				code = e.Code
+				code = e.ExitCode()
 			}
 			t.Errorf("%s of %s: %v (exit %d), want %q (exit %d)", r.op, r.text, err, code, r.msg, r.code)
 		}
@@ -435,7 +435,7 @@ func survive(t *testing.T, text string) {
 				}
 			}()
 			if _, err := q.Answer(); err != nil {
-				if e, ok := AsError(err); !ok || e.At.Msg == "" || e.Code == 0 {
+				if e, ok := AsError(err); !ok || e.At.Msg == "" || e.ExitCode() == 0 {
 					t.Errorf("%s of %q: the error %T %v", op, text, err, err)
 				} else {
 					e.At.Render()
@@ -496,7 +496,7 @@ func TestCircles(t *testing.T) {
 		"v = arange(500); i = 0; y = x*ones(100); while v[i] < 400 { i = i + 1; y = y/norm(y) }\nsum(y)": false,
 	} {
 		_, err := question(t, "grad", text, "x=3").Answer()
-		if e, ok := AsError(err); (err != nil) != endless || endless && (!ok || e.Code != 5 || !strings.Contains(err.Error(), "come again")) {
+		if e, ok := AsError(err); (err != nil) != endless || endless && (!ok || e.ExitCode() != 5 || !strings.Contains(err.Error(), "come again")) {
 			t.Errorf("%q: error %v, endless is %v", text, err, endless)
 		}
 	}
@@ -522,7 +522,7 @@ func TestMostSteps(t *testing.T) {
 		if (err == nil) != ends {
 			t.Errorf("%q: error %v", text, err)
 		}
-		if e, ok := AsError(err); err != nil && (!ok || e.Code != 5 || !strings.Contains(err.Error(), "still holds after 100000 steps") && !strings.Contains(err.Error(), "still holds after 10000 steps")) {
+		if e, ok := AsError(err); err != nil && (!ok || e.ExitCode() != 5 || !strings.Contains(err.Error(), "still holds after 100000 steps") && !strings.Contains(err.Error(), "still holds after 10000 steps")) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -182,7 +182,7 @@ func (t *Tape) checkMatrix(what string, y, x Ref) {
 	if t.Limit == 0 || float64(rows)*float64(cols)*8 <= float64(t.Limit) {
 		return
 	}
-	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+	m := &Misuse{Kind: "memory", Pos: t.pos,
 		Msg:  what + " of shape " + append(slices.Clone(t.Shape(y)), t.Shape(x)...).String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
 		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"}
 	if t.ins[y].batch == 0 && t.ins[x].batch == 0 {

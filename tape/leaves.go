@@ -146,7 +146,7 @@ func (t *Tape) setBig(r Ref, v []float64) {
 // checkHeld refuses to hold r, too, before there is memory for it.
 func (t *Tape) checkHeld(r Ref) {
 	if t.Limit > 0 && !t.single(r) && t.held+8*int64(t.size(r)) > t.Limit {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
+		panic(&Misuse{Kind: "memory", Pos: t.ins[r].Pos,
 			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
 			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
 	}

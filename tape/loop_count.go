@@ -82,7 +82,7 @@ type circle struct {
 // step looks at what is carried, and fails where it has been seen.
 func (c *circle) step(carried [][]float64) {
 	if c.turns > 0 && c.again(carried) {
-		panic(&Misuse{Kind: "run", Code: 5, Pos: expr.NoPos, Msg: "this loop never ends: its values come again, and the condition holds",
+		panic(&Misuse{Kind: "run", Pos: expr.NoPos, Msg: "this loop never ends: its values come again, and the condition holds",
 			Hint: "a tolerance below what rounding leaves is never met; a for loop takes as many steps as it is told"})
 	}
 	if c.turns++; c.turns&(c.turns-1) == 0 { // rarer and rarer, so that a circle of any length is closed
@@ -122,5 +122,5 @@ func (x *loopRun) asked(code []loopOp, from, i int, cond []float64) {
 
 func endless(steps int) *Misuse {
 	return &Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", steps),
-		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos}
+		Hint: "a for loop takes as many steps as it is told", Pos: expr.NoPos}
 }

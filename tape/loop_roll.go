@@ -78,7 +78,7 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 			case *notRolled, *badLoad:
 				result = rollNever
 			case *Misuse:
-				if m.Code == 5 || m.Code == 130 { // out of memory or time: so it would be unrolled
+				if m.stops() { // so it would be unrolled
 					panic(p)
 				}
 				result = rollNever // unrolled, the mistake will be found again, with its step

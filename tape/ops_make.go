@@ -174,7 +174,7 @@ func (c *call) checkedShape(s []int) tensor.Shape {
 
 // tooLarge refuses what would not fit into memory.
 func (c *call) tooLarge(what string) {
-	m := &Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: what + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"}
+	m := &Misuse{Kind: "memory", Pos: c.t.pos, Msg: what + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"}
 	if c.t.Limit == 0 {
 		m.Msg = what + " does not fit into any memory"
 	}

@@ -18,7 +18,7 @@ func passPlace(p *Plan) {
 	p.addUp(scratch)
 	t := p.t
 	if need := p.peak + t.held; t.Limit > 0 && need > t.Limit { // with the inputs, and what a condition keeps
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: -1,
+		panic(&Misuse{Kind: "memory", Pos: -1,
 			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(need)), Bytes(float64(t.Limit))),
 			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
 	}

@@ -15,7 +15,7 @@ import (
 func described(a *Answer, err error) string {
 	if err != nil {
 		e, _ := AsError(err)
-		return fmt.Sprintf("%d %s", e.Code, e.At.Render())
+		return fmt.Sprintf("%d %s", e.ExitCode(), e.At.Render())
 	}
 	var b strings.Builder
 	value := func(v *tensor.Value) {

@@ -77,17 +77,29 @@ type Reason struct{ Path, Why string }
 
 // An Error is what Answer returns: a mistake in the program with its place, or one of
 // data or resources.
-type Error struct {
-	At   *expr.Error
-	Code int // exit code: 3 for the program, 4 data, 5 while running
-}
+type Error struct{ At *expr.Error }
 
 func (e *Error) Error() string { return e.At.Error() }
 
 func (e *Error) Unwrap() error { return e.At }
 
 // ExitCode is that of the command line.
-func (e *Error) ExitCode() int { return e.Code }
+func (e *Error) ExitCode() int { return exitCode(e.At.Kind) }
+
+// exitCode is that of errors of a kind.
+func exitCode(kind string) int {
+	switch kind {
+	case "usage":
+		return 2
+	case "data":
+		return 4
+	case "memory", "run", "timeout":
+		return 5
+	case "interrupted":
+		return 130
+	}
+	return 3 // a mistake of the program
+}
 
 // Answer records the program and what is asked, and computes it.
 func (q *Question) Answer() (*Answer, error) {

@@ -37,7 +37,7 @@ func (c *run) done() {
 
 // fail stops the run with an error that names the operation: exit code 5.
 func (c *run) fail(msg, hint string) {
-	panic(&Misuse{Kind: "run", Msg: msg, Hint: hint, Pos: c.t.ins[c.r].Pos, Code: 5})
+	panic(&Misuse{Kind: "run", Msg: msg, Hint: hint, Pos: c.t.ins[c.r].Pos})
 }
 
 // runStructural computes r into out, once for every point of its batch.

@@ -783,7 +783,7 @@ func TestDeadline(t *testing.T) {
 	q.Deadline = time.Now().Add(100 * time.Millisecond)
 	start := time.Now()
 	_, err := q.Answer()
-	if e, ok := AsError(err); !ok || e.At.Kind != "timeout" || e.Code != 5 {
+	if e, ok := AsError(err); !ok || e.At.Kind != "timeout" || e.ExitCode() != 5 {
 		t.Errorf("an endless loop ends with %v", err)
 	}
 	if d := time.Since(start); d > 2*time.Second {
@@ -793,7 +793,7 @@ func TestDeadline(t *testing.T) {
 	close(stop)
 	q = question(t, "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny")
 	q.Stop = stop
-	if _, err := q.Answer(); err == nil || err.(*Error).Code != 130 {
+	if _, err := q.Answer(); err == nil || err.(*Error).ExitCode() != 130 {
 		t.Errorf("an interrupted program ends with %v", err)
 	}
 }

@@ -96,7 +96,7 @@ func (t *Tape) taylor(y, x Ref, order int) (d Ref, why string) {
 		case *noSeries:
 			d, why = None, p.why
 		case *Misuse:
-			if p.Code == 5 || p.Code == 130 { // out of memory or time
+			if p.stops() {
 				panic(p)
 			}
 			d, why = None, p.Msg // differentiating again and again says where

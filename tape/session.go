@@ -112,10 +112,6 @@ func (s *session) rescue(err *error) {
 		}
 	}
 	e := &expr.Error{Prog: s.q.Prog, Kind: m.Kind, Msg: m.Msg, Note: m.Note, Hint: m.Hint, Mark: expr.NoPos, Where: expr.Span{Start: expr.NoPos, End: expr.NoPos}}
-	code := m.Code
-	if code == 0 {
-		code = 3
-	}
 	switch {
 	case m.Flag != nil:
 		e.Prog, e.Mark = m.Flag, m.Pos
@@ -129,7 +125,7 @@ func (s *session) rescue(err *error) {
 	if e.Where.Start < 0 {
 		e.Prog = nil
 	}
-	*err = &Error{At: e, Code: code}
+	*err = &Error{At: e}
 }
 
 // spanAt is the innermost expression marked at a position.
@@ -324,11 +320,11 @@ func (s *session) program() {
 // checkTime panics when the time is up or the user has had enough.
 func (s *session) checkTime() {
 	if !s.q.Deadline.IsZero() && time.Now().After(s.q.Deadline) {
-		panic(&Misuse{Kind: "timeout", Msg: "the time limit is reached", Hint: "--timeout raises it", Code: 5, Pos: expr.NoPos})
+		panic(&Misuse{Kind: "timeout", Msg: "the time limit is reached", Hint: "--timeout raises it", Pos: expr.NoPos})
 	}
 	select {
 	case <-s.q.Stop:
-		panic(&Misuse{Kind: "interrupted", Msg: "interrupted", Code: 130, Pos: expr.NoPos})
+		panic(&Misuse{Kind: "interrupted", Msg: "interrupted", Pos: expr.NoPos})
 	default:
 	}
 }

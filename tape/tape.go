@@ -214,16 +214,19 @@ func (t *Tape) single(r Ref) bool {
 // A Misuse is a mistake of the program that is found while recording it: shapes
 // that do not fit, a wrong argument. It travels as a panic inside the package.
 type Misuse struct {
-	Kind string // shape, type, gradient, memory, data
+	Kind string // shape, type, gradient, memory, … by which the exit code goes
 	Msg  string
 	Note string // what stands behind the caret line: the shapes
 	Hint string // the likely fix
 	Pos  expr.Pos
 	Flag *expr.Program // the flag that the mistake is in, as text, when it is not in the program; Pos is in it, up to its end
-	Code int           // exit code when not the usual one of a program's mistake
 }
 
 func (m *Misuse) Error() string { return m.Msg }
+
+// stops reports whether it ends the computation, which no other way of recording would avoid: time
+// or memory ran out, or there is no result.
+func (m *Misuse) stops() bool { return exitCode(m.Kind) >= 5 }
 
 func fail(kind, format string, args ...any) { advise(kind, "", format, args...) }
 
@@ -330,7 +333,7 @@ func (t *Tape) checkLength() {
 	}
 	need := int64(2*cap(t.ins))*perInstr + int64(2*t.tensors)*perTensor
 	if need > t.Limit {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+		panic(&Misuse{Kind: "memory", Pos: t.pos,
 			Msg:  fmt.Sprintf("the program records more than %d operations: %d would need %s, more than the limit of %s", len(t.ins), 2*cap(t.ins), Bytes(float64(need)), Bytes(float64(t.Limit))),
 			Hint: "operations on whole tensors, or a loop over single numbers, record less; --max-memory raises the limit"})
 	}
@@ -347,7 +350,7 @@ func (t *Tape) checkSize(r Ref) {
 	for _, d := range p {
 		bytes *= max(1, float64(d))
 	}
-	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+	m := &Misuse{Kind: "memory", Pos: t.pos,
 		Msg: fmt.Sprintf("a tensor of shape %v needs %s, more than the limit of %s", p, Bytes(bytes), Bytes(float64(t.Limit)))}
 	if t.Limit == 0 {
 		m.Msg = fmt.Sprintf("a tensor of shape %v needs %s", p, Bytes(bytes))

@@ -77,7 +77,7 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 		}
 	}
 	slices.Sort(names)
-	m := &Misuse{Kind: "name", Msg: flag + " " + path + ": the program has no " + path, Code: 3}
+	m := &Misuse{Kind: "name", Msg: flag + " " + path + ": the program has no " + path}
 	m.Flag, m.Pos = &expr.Program{Text: flag + " " + path}, expr.Pos(len(flag)+1)
 	root, _, _ := strings.Cut(path, "[")
 	element := false
@@ -122,7 +122,7 @@ func (s *session) sources() *record {
 		}
 		if len(out.names) == 0 {
 			s.lo.cur = nil
-			panic(&Misuse{Kind: "usage", Code: 2, Pos: expr.NoPos, Msg: "nothing to differentiate by: the program has no variable", Hint: s.noVariable()})
+			panic(&Misuse{Kind: "usage", Pos: expr.NoPos, Msg: "nothing to differentiate by: the program has no variable", Hint: s.noVariable()})
 		}
 		return out
 	}
