@@ -196,7 +196,7 @@ func wrapped(text string, indent int) string { return folded(text, indent, 80) }
 func parameters(op *tape.Op) (names []string) {
 	for _, p := range strings.Split(op.Args, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(p), "=")
-		names = append(names, strings.TrimLeft(name, "*"))
+		names = append(names, strings.TrimLeft(name, "*#"))
 	}
 	return names
 }

@@ -119,9 +119,6 @@ func (c *call) place(params []param, args []value, names []string) {
 	}
 }
 
-// counting are parameters whose numbers say how, and take no part in the arithmetic.
-var counting = []string{"axis", "axes", "ddof", "deg", "d", "k", "n", "m", "num", "ord", "q", "rate", "shape", "indices", "ids", "width", "shift", "reps", "repeats", "keepdims", "endpoint", "rowvar", "bias", "lower", "trans", "increasing", "rtol", "atol"}
-
 // numbers is the dtype of the numbers that the operation adds to its arguments: that of these,
 // float64 if one of them is; what it was where none is a float.
 func (c *call) numbers(params []param) tensor.DType {
@@ -132,7 +129,7 @@ func (c *call) numbers(params []param) tensor.DType {
 		}
 	}
 	for i, v := range c.vals {
-		if slices.Contains(counting, params[i].name) {
+		if params[i].counts {
 			continue
 		}
 		if list, ok := v.(*tuple); ok {

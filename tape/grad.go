@@ -185,7 +185,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 		if op.NoRule {
 			panic(&Misuse{Kind: "gradient", Pos: t.ins[r].Pos,
 				Msg:  "no gradient is registered for " + op.Name,
-				Hint: "register one: gradient " + op.Name + "(" + op.Args + "; g) = …"})
+				Hint: "register one: gradient " + op.Name + "(" + op.arguments() + "; g) = …"})
 		}
 		switch {
 		case op == opBlock:

@@ -24,7 +24,7 @@ type Op struct {
 	As    **Op     // the variable that Go code knows the row by
 	Name  string   // as programs write it
 	Alias []string // other spellings
-	Args  string   // signature: "x", "x, axis=None, keepdims=false", "*x"
+	Args  string   // signature: "x", "x, #axis=None, #keepdims=false", "*x"; what # marks takes no part in the arithmetic
 	Doc   string   // one line for listings
 
 	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
@@ -200,6 +200,7 @@ type param struct {
 	name     string
 	def      expr.Expr // default; nil when required
 	variadic bool
+	counts   bool // it says how, or how many, and takes no part in the arithmetic
 }
 
 func (op *Op) elementwise() bool { return op.arity() > 0 }
@@ -215,11 +216,13 @@ func (op *Op) passes(i int) bool {
 	return true // Partial, Adj and NoRule decide when asked
 }
 
-// signature reads Args: names, defaults, and *name for any number of arguments.
+// signature reads Args: names, defaults, *name for any number of arguments, and #name for one that
+// counts.
 func (op *Op) signature() []param {
 	op.once.Do(func() {
 		for _, s := range expr.SplitList(op.Args) {
 			p := param{}
+			s, p.counts = strings.CutPrefix(s, "#")
 			if name, def, ok := strings.Cut(s, "="); ok {
 				p.name, p.def = strings.TrimSpace(name), defaultOf(op, strings.TrimSpace(def))
 			} else {
@@ -256,7 +259,10 @@ func defaultOf(op *Op, text string) expr.Expr {
 }
 
 // Signature writes the operation as it is called: sum(x, axis=None, keepdims=false).
-func (op *Op) Signature() string { return op.Name + "(" + op.Args + ")" }
+func (op *Op) Signature() string { return op.Name + "(" + op.arguments() + ")" }
+
+// arguments are Args without marks.
+func (op *Op) arguments() string { return strings.ReplaceAll(op.Args, "#", "") }
 
 // outDType is the dtype of an elementwise result.
 func (t *Tape) outDType(op *Op, args []Ref) tensor.DType {

@@ -175,7 +175,7 @@ func Terms(partial string) []string {
 		if c, ok := n.(*expr.Call); ok {
 			if f, ok := c.Fun.(*expr.Name); ok {
 				if op := table.find(f.Name); op != nil && op.Hidden {
-					if s := op.Name + "(" + op.Args + ") is " + op.Doc; !slices.Contains(out, s) {
+					if s := op.Signature() + " is " + op.Doc; !slices.Contains(out, s) {
 						out = append(out, s)
 					}
 				}

@@ -62,7 +62,11 @@ func pointsOf(op *Op) []point {
 
 func TestRowsAreComplete(t *testing.T) {
 	for _, op := range tableRows(func(*Op) bool { return true }) {
-		op.signature()
+		for _, p := range op.signature() {
+			if how := slices.Contains([]string{"axis", "axes", "keepdims", "ddof"}, p.name); how && !p.counts {
+				t.Errorf("%s does not mark %s: a written number would make it float64", op.Name, p.name)
+			}
+		}
 		for i, g := range op.Grad {
 			if g != "" {
 				op.partialRule(i)

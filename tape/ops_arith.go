@@ -140,7 +140,7 @@ var arithRows = []Op{
 			{"x < 0 && y == floor(y)", "a power of a negative number has no derivative by the exponent", false}},
 		LastBy: 2,
 		Note:   "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"},
-	{Name: "power_derivative", Args: "n, x, y", Hidden: true, Doc: "derivative of x^y of order n by x; 4096 times an order by y is added to n",
+	{Name: "power_derivative", Args: "#n, x, y", Hidden: true, Doc: "derivative of x^y of order n by x; 4096 times an order by y is added to n",
 		Grad: d("", "power_derivative(n + 1, x, y)", "power_derivative(n + 4096, x, y)"), Kernel: ternary(&kernels.PowDerivative, kernels.PowDerivativeOf), Try: at3(1, 2, 3, 2, 0.5, -1.5, 4097, 3, 0.25)},
 	{As: &opNeg, Name: "negative", Terms: (*factoring).negated, Alias: []string{"neg"}, Args: "x", Doc: "-x",
 		Grad: d("-1"), Kernel: unary(&kernels.Neg, kernels.NegOf), Gives: givesSame, Try: at(-2, 0, 3)},

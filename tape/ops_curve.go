@@ -18,10 +18,10 @@ var curveRows = []Op{
 	{Name: "polyder", Args: "p", Doc: "coefficients of a polynomial's derivative", Body: "p[:-1] * arange(p.size - 1, 0, -1)"},
 	{Name: "polyint", Args: "p", Doc: "coefficients of a polynomial's integral from 0", Body: "concat([p / arange(p.size, 0, -1), [0.]])"},
 	{Name: "polymul", Args: "p, q", Doc: "coefficients of the product of two polynomials", Body: "convolve(p, q)"},
-	{Name: "polyfit", Args: "x, y, deg", Doc: "coefficients of the polynomial of degree deg that misses the points least, in squares", Body: "lstsq(vander(x, deg + 1), y)"},
+	{Name: "polyfit", Args: "x, y, #deg", Doc: "coefficients of the polynomial of degree deg that misses the points least, in squares", Body: "lstsq(vander(x, deg + 1), y)"},
 	{Name: "convolve", Args: `x, y, mode="full"`, Doc: `convolution of two vectors; mode "full", "same" or "valid"`, Call: func(c *call) value { return c.convolution(true) }},
 	{Name: "correlate", Args: `x, y, mode="valid"`, Doc: `sums of products of a vector and a shifted one; mode "full", "same" or "valid"`, Call: func(c *call) value { return c.convolution(false) }},
-	{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1, axis=-1", Doc: "integral along an axis by the trapezoidal rule", Call: trapezoidCall},
+	{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1, #axis=-1", Doc: "integral along an axis by the trapezoidal rule", Call: trapezoidCall},
 	{Name: "interp", Args: "x, xp, fp", Doc: "the line through the points (xp, fp) at x, constant outside; xp ascends", Call: interpCall,
 		Body: `i = searchsorted(xp, x, "right"); k = maximum(i - 1, 0); slopes = concat([[0.], diff(fp) / diff(xp), [0.]])
 			interp_line(x, x - take(xp, k), take(slopes, k), take(slopes, i), take(fp, k))`,

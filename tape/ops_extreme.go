@@ -13,10 +13,10 @@ import (
 var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opTopOf, opAny, opAll, opTies *Op
 
 var extremeRows = []Op{
-	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
-	{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
-	{Name: "logmeanexp", Args: "x, axis=None, keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
-	{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
+	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, #axis=None, #keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, #axis=None, #keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "logmeanexp", Args: "x, #axis=None, #keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
+	{Name: "top_k", Args: "x, #k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
 		x, k := c.ref(0), c.int(1)
 		s := c.t.Shape(x)
 		if len(s) == 0 || k < 0 || k > last(s) {
@@ -24,8 +24,8 @@ var extremeRows = []Op{
 		}
 		return c.t.takeAlong(x, c.t.recordAs(opTopOf, append(slices.Clone(lead(s)), k), tensor.Int64, Attr{}, x))
 	}, Note: "a tie is the first one's"},
-	{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
-	{As: &opMedian, Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
+	{Name: "ptp", Args: "x, #axis=None, #keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
+	{As: &opMedian, Name: "median", Args: "x, #axis=None, #keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) })
 		},
@@ -54,8 +54,8 @@ var extremeRows = []Op{
 			}
 			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo), t.tieShare(x, hi))))
 		}},
-	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
-	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
+	{As: &opArgmax, Name: "argmax", Args: "x, #axis=None, #keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
+	{As: &opArgmin, Name: "argmin", Args: "x, #axis=None, #keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
 	{As: &opTopOf, Room: topRoom, Name: "top_of", Args: "x", Hidden: true, Doc: "places of the largest along the last axis, largest first", Stops: "argsort is not differentiable", Lead: true,
 		Run: func(c *run) {
 			k := last(c.shape)
@@ -65,7 +65,7 @@ var extremeRows = []Op{
 				}
 			})
 		}},
-	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
+	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, #axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
 			c.eachSorted(func(s *order.Sorter, i int, x []float64) {
@@ -75,10 +75,10 @@ var extremeRows = []Op{
 				}
 			})
 		}},
-	{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: func(c *call) value {
+	{Name: "sort", Args: "x, #axis=-1", Doc: "sorted along an axis", Call: func(c *call) value {
 		return c.along(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) })
 	}, Note: "ties: the stable sort's permutation"},
-	{As: &opAny, Name: "any", Alias: []string{"reduce_any"}, Args: "x, axis=None, keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
+	{As: &opAny, Name: "any", Alias: []string{"reduce_any"}, Args: "x, #axis=None, #keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.recordAs(opAny, lead(t.Shape(x)), tensor.Bool, Attr{}, x) })
 		},
@@ -92,7 +92,7 @@ var extremeRows = []Op{
 				return 0
 			})
 		}},
-	{As: &opAll, Name: "all", Alias: []string{"reduce_all"}, Args: "x, axis=None, keepdims=false", Doc: "do all hold", Stops: "all is not differentiable", Lead: true,
+	{As: &opAll, Name: "all", Alias: []string{"reduce_all"}, Args: "x, #axis=None, #keepdims=false", Doc: "do all hold", Stops: "all is not differentiable", Lead: true,
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.recordAs(opAll, lead(t.Shape(x)), tensor.Bool, Attr{}, x) })
 		},
@@ -106,7 +106,7 @@ var extremeRows = []Op{
 				return 1
 			})
 		}},
-	{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
+	{Name: "count_nonzero", Args: "x, #axis=None, #keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
 	{As: &opMaxOf, Name: "max_of", Switches: [2]string{"pool"}, Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Maximum, math.Inf(-1), eachOf(kernels.Max)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Minimum, math.Inf(1), eachOf(kernels.Min)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opTies, Name: "ties", Args: "x, v", Hidden: true, Doc: "how often v is in x along an axis", Stops: "equal is not differentiable", Lead: true, Run: runTies},

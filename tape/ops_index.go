@@ -26,7 +26,7 @@ var indexRows = []Op{
 			a := t.Attr(r)
 			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}},
-	{As: &opPut, Name: "put", Switches: [2]string{"along"}, Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
+	{As: &opPut, Name: "put", Switches: [2]string{"along"}, Args: "x, #indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -45,7 +45,7 @@ var indexRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
+	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather"}, Args: "x, #indices, #axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
@@ -64,7 +64,7 @@ var indexRows = []Op{
 			x, idx := t.Args(r)[0], t.Args(r)[1]
 			return t.put(t.full(ct, r), idx, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag})
 		}},
-	{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
+	{Name: "take_along_axis", Args: "x, #indices, #axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
 		x, idx := c.ref(0), c.ref(1)
 		n := len(c.t.Shape(x))
 		a := c.axis(c.int(2), n, 2)
@@ -77,7 +77,7 @@ var indexRows = []Op{
 		}
 		return c.t.swap(c.t.takeAlong(x, idx), a, -1)
 	}},
-	{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
+	{Name: "gather_nd", Args: "x, #indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
 		t, x, idx := c.t, c.ref(0), c.ref(1)
 		s, is := t.Shape(x), t.Shape(idx)
 		if len(is) == 0 || last(is) > len(s) {
@@ -91,7 +91,7 @@ var indexRows = []Op{
 		flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
 		return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
 	}},
-	{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
+	{Name: "scatter_add", Args: "x, #indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
 		t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
 		s := t.Shape(x)
 		if len(s) == 0 {
@@ -106,7 +106,7 @@ var indexRows = []Op{
 		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
 		return t.Apply(opAdd, x, t.put(rows, t.reshape(idx, tensor.Shape{n}), s, Attr{Axes: []int{-len(s)}}))
 	}},
-	{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
+	{Name: "segment_sum", Args: "x, #ids, #n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
 		x, ids := c.ref(0), c.ref(1)
 		n := c.int(2)
 		s := slices.Clone(c.t.Shape(x))

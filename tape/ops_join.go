@@ -13,7 +13,7 @@ var opConcat *Op
 
 var joinRows = []Op{
 	// opConcat joins along Axes[0], from the right; Ints are where the parts begin.
-	{As: &opConcat, Name: "concat", Terms: (*factoring).joined, Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
+	{As: &opConcat, Name: "concat", Terms: (*factoring).joined, Alias: []string{"concatenate"}, Args: "xs, #axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
 		Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
 			if len(xs) == 0 {
@@ -45,7 +45,7 @@ var joinRows = []Op{
 			s := t.Shape(t.Args(r)[i])
 			return t.slice(ct, axis, starts[i], starts[i]+s[len(s)+axis], 1)
 		}},
-	{Name: "stack", Args: "xs, axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
+	{Name: "stack", Args: "xs, #axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))
 		if len(xs) == 0 {
 			c.fail("shape", "stack of nothing")
@@ -81,7 +81,7 @@ var joinRows = []Op{
 		}
 		return c.joining(xs, 2)
 	}},
-	{Name: "append", Args: "x, values, axis=None", Doc: "values behind x along an axis, or behind all elements in one", Call: func(c *call) value {
+	{Name: "append", Args: "x, values, #axis=None", Doc: "values behind x along an axis, or behind all elements in one", Call: func(c *call) value {
 		xs := []Ref{c.ref(0), c.ref(1)}
 		if c.given(2) {
 			return c.joining(xs, c.axis(c.int(2), len(c.t.Shape(xs[0])), 2)+len(c.t.Shape(xs[0])))
@@ -91,11 +91,11 @@ var joinRows = []Op{
 		}
 		return c.t.concat(xs, 0)
 	}},
-	{Name: "split", Args: "x, parts, axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
+	{Name: "split", Args: "x, parts, #axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
 	{Name: "vsplit", Args: "x, parts", Doc: "split along the first axis", Body: "split(x, parts, 0)"},
 	{Name: "hsplit", Args: "x, parts", Doc: "split along the second axis, that of a vector", Body: "split(x, parts, x.ndim > 1 ? 1 : 0)"},
 	{Name: "dsplit", Args: "x, parts", Doc: "split along the third axis", Body: "split(x, parts, 2)"},
-	{Name: "tile", Args: "x, reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
+	{Name: "tile", Args: "x, #reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
 		x, reps := c.ref(0), c.ints(1)
 		s := slices.Clone(c.t.Shape(x))
 		for len(s) < len(reps) {
@@ -113,7 +113,7 @@ var joinRows = []Op{
 		}
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
 	}},
-	{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated, as often as all or as its own number says", Call: func(c *call) value {
+	{Name: "repeat", Args: "x, #repeats, #axis=None", Doc: "each element repeated, as often as all or as its own number says", Call: func(c *call) value {
 		x, ks := c.ref(0), c.ints(1)
 		if !c.given(2) {
 			x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
@@ -136,14 +136,14 @@ var joinRows = []Op{
 		out[a] *= k
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
 	}},
-	{Name: "flip", Args: "x, axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
+	{Name: "flip", Args: "x, #axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
 		x := c.ref(0)
 		for _, a := range c.axes(1, c.t.Shape(x)) {
 			x = c.t.swap(c.t.reverse(c.t.swap(x, a, -1)), a, -1)
 		}
 		return x
 	}},
-	{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, or several, coming in again at its start", Call: func(c *call) value {
+	{Name: "roll", Args: "x, #shift, #axis=None", Doc: "elements moved along an axis, or several, coming in again at its start", Call: func(c *call) value {
 		x, shifts := c.ref(0), c.ints(1)
 		shape := c.t.Shape(x)
 		if !c.given(2) {
@@ -161,8 +161,8 @@ var joinRows = []Op{
 		}
 		return x
 	}},
-	{Name: "pad", Args: `x, width, value=0, mode="constant"`, Doc: `a border of one width, (before, after), or a pair for each axis: of a value, or with mode "edge", "reflect", "symmetric" or "wrap" of what is inside`, Call: padCall},
-	{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
+	{Name: "pad", Args: `x, #width, value=0, mode="constant"`, Doc: `a border of one width, (before, after), or a pair for each axis: of a value, or with mode "edge", "reflect", "symmetric" or "wrap" of what is inside`, Call: padCall},
+	{Name: "unstack", Args: "x, #axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
 		if len(s) == 0 {
@@ -178,8 +178,8 @@ var joinRows = []Op{
 	}},
 	{Name: "fliplr", Args: "x", Doc: "columns backwards", Body: "flip(x, 1)"},
 	{Name: "flipud", Args: "x", Doc: "rows backwards", Body: "flip(x, 0)"},
-	{Name: "rot90", Args: "x, k=1", Doc: "a matrix turned k quarters counterclockwise, in the first two axes", Body: "for i in range(k % 4) { x = flip(swapaxes(x, 0, 1), 0) }; x"},
-	{Name: "vander", Args: "x, n=None, increasing=false", Doc: "the Vandermonde matrix, highest power first, or last", Call: func(c *call) value {
+	{Name: "rot90", Args: "x, #k=1", Doc: "a matrix turned k quarters counterclockwise, in the first two axes", Body: "for i in range(k % 4) { x = flip(swapaxes(x, 0, 1), 0) }; x"},
+	{Name: "vander", Args: "x, #n=None, #increasing=false", Doc: "the Vandermonde matrix, highest power first, or last", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
 		if len(s) != 1 {

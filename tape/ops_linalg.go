@@ -84,7 +84,7 @@ var linalgRows = []Op{
 		y := c.t.triSolve(l, b, false, false, "cho_solve")
 		return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
 	}},
-	{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, lower=true, trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
+	{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, #lower=true, #trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
 		l := c.matrix(true)
 		b, vector := c.rightSide(l)
 		return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)
@@ -115,7 +115,7 @@ var linalgRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
 		}},
-	{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
+	{Name: "matrix_power", Args: "A, #n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
 		a, n := c.matrix(true), c.int(1)
 		return c.t.matrixPower(a, n)
 	}},

@@ -20,7 +20,7 @@ var logicRows = []Op{
 	{Name: "isposinf", Args: "x", Doc: "is it inf", Body: "x == inf"},
 	{Name: "isneginf", Args: "x", Doc: "is it -inf", Body: "x == -inf"},
 	{Name: "signbit", Args: "x", Doc: "is it below 0, or -0", Body: "copysign(1, x) < 0"},
-	{Name: "isclose", Args: "x, y, rtol=1e-5, atol=1e-8", Doc: "is x within atol + rtol |y| of y", Body: "where(isfinite(x) && isfinite(y), abs(x - y) <= atol + rtol*abs(y), x == y)"},
-	{Name: "allclose", Args: "x, y, rtol=1e-5, atol=1e-8", Doc: "is all of x close to y", Body: "all(isclose(x, y, rtol, atol))"},
+	{Name: "isclose", Args: "x, y, #rtol=1e-5, #atol=1e-8", Doc: "is x within atol + rtol |y| of y", Body: "where(isfinite(x) && isfinite(y), abs(x - y) <= atol + rtol*abs(y), x == y)"},
+	{Name: "allclose", Args: "x, y, #rtol=1e-5, #atol=1e-8", Doc: "is all of x close to y", Body: "all(isclose(x, y, rtol, atol))"},
 	{Name: "isfinite", Args: "x", Doc: "is it a finite number", Stops: no, Kernel: unary(&kernels.IsFinite, kernels.IsFiniteOf), Gives: givesBool},
 }

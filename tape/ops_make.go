@@ -11,13 +11,13 @@ import (
 var constructorRows = []Op{
 	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
 	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
-	{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
+	{Name: "full", Args: "#shape, value", Doc: "one value in a shape", Call: func(c *call) value {
 		return c.inShape(c.ref(1), c.checkedShape(c.ints(0)))
 	}},
 	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
 	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
 	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.inShape(c.ref(1), c.t.Shape(c.ref(0))) }},
-	{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
+	{Name: "eye", Alias: []string{"identity"}, Args: "#n, #m=None, #k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
 		n := c.int(0)
 		m := n
 		if c.given(1) {
@@ -55,7 +55,7 @@ var constructorRows = []Op{
 		}
 		return c.t.Tensor(out)
 	}},
-	{Name: "linspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop, both included, or without the end", Call: func(c *call) value {
+	{Name: "linspace", Args: "start, stop, #num=50, #endpoint=true", Doc: "num numbers from start to stop, both included, or without the end", Call: func(c *call) value {
 		n := c.int(2)
 		if n < 0 {
 			c.lo.fail(c.where(2), "shape", "num is at least 0, not %d", n)
@@ -81,11 +81,11 @@ var constructorRows = []Op{
 		}
 		return c.t.ownTensor(out)
 	}},
-	{Name: "geomspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: `r = stop / start; t = linspace(0, 1, num, endpoint)
+	{Name: "geomspace", Args: "start, stop, #num=50, #endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: `r = stop / start; t = linspace(0, 1, num, endpoint)
 			apart = isfinite(start) && isfinite(stop) && start * sign(stop) > 0 && (r == 0 || r == inf)
 			any(apart) ? sign(start) * abs(start)^(1 - t) * abs(stop)^t : start * r^t`},
-	{Name: "logspace", Args: "start, stop, num=50, endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
-	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
+	{Name: "logspace", Args: "start, stop, #num=50, #endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
+	{Name: "one_hot", Args: "#indices, #n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
 		x := c.ref(0)
 		r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
 		idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
@@ -95,7 +95,7 @@ var constructorRows = []Op{
 		return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
 	}},
 	{Name: "tensor", Alias: []string{"array", "asarray", "as_tensor", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
-	{Name: "tri", Args: "n, m=None, k=0", Doc: "ones on and below a diagonal", Call: func(c *call) value {
+	{Name: "tri", Args: "#n, #m=None, #k=0", Doc: "ones on and below a diagonal", Call: func(c *call) value {
 		if !c.given(1) {
 			c.vals[1] = c.vals[0]
 		}

@@ -164,7 +164,7 @@ var matmulRows = []Op{
 		}
 		return c.t.reshape(c.t.Apply(opMul, c.t.reshape(x, left), c.t.reshape(y, right)), out)
 	}},
-	{Name: "vecdot", Args: "x, y, axis=-1", Doc: "sums of products along an axis", Body: "sum(x * y, axis)"},
+	{Name: "vecdot", Args: "x, y, #axis=-1", Doc: "sums of products along an axis", Body: "sum(x * y, axis)"},
 	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3; of vectors of 2 its third element", Call: func(c *call) value {
 		a, b := c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1))
 		if len(a) > 0 && len(b) > 0 && last(a) == 2 && last(b) == 2 {
@@ -176,7 +176,7 @@ var matmulRows = []Op{
 		return c.written()
 	}, Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
 	{Name: "flat_cross", Args: "x, y", Hidden: true, Doc: "cross of vectors of 2", Body: "x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]"},
-	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y, or over pairs: ([0], [1])", Call: tensordotCall},
+	{Name: "tensordot", Args: "x, y, #axes=2", Doc: "products summed over the last axes of x and the first of y, or over pairs: ([0], [1])", Call: tensordotCall},
 	{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
 	{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))

@@ -28,10 +28,10 @@ var nnRows = []Op{
 	{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
 	{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "zmul(x, (minimum(maximum(x, -3), 3) + 3) / 6)"},
 	{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: unary(&tanhshrinkDoor, tanhshrinkOf), Try: at(-4, -0.5, 0, 2)},
-	{Name: "glu", Args: "x, axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
-	{Name: "clip_by_norm", Args: "x, limit, axis=None", Doc: "x scaled down to at most the given norm", Body: "n = vector_norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
-	{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(vector_norm(x, 2, axis, true), eps)"},
-	{Name: "standardize", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+	{Name: "glu", Args: "x, #axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
+	{Name: "clip_by_norm", Args: "x, limit, #axis=None", Doc: "x scaled down to at most the given norm", Body: "n = vector_norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
+	{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, #axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(vector_norm(x, 2, axis, true), eps)"},
+	{Name: "standardize", Args: "x, #axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
 	{Name: "mse", Args: "x, y", Doc: "mean squared difference", Body: "mean(square(x - y))"},
 	{Name: "mae", Args: "x, y", Doc: "mean absolute difference", Body: "mean(abs(x - y))"},
 	{Name: "hinge", Args: "x, y", Doc: "max(0, 1 - x y)", Body: "maximum(1 - x * y, 0)"},
@@ -42,16 +42,16 @@ var nnRows = []Op{
 	{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "maximum(x - lambda, 0) + minimum(x + lambda, 0)"},
 	{Name: "threshold", Args: "x, t, value", Doc: "x above t, value elsewhere", Body: "where(x > t, x, where(x <= t, value, nan * x))",
 		Kinks: []Kink{{"x == t", "a jump: the derivative from below", true}}},
-	{Name: "cosine_similarity", Args: "x, y, axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(vector_norm(x, 2, axis), eps) * maximum(vector_norm(y, 2, axis), eps))"},
-	{Name: "layer_norm", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "standardize(x, axis, eps)"},
-	{Name: "batch_norm", Args: "x, axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "standardize(x, axis, eps)"},
+	{Name: "cosine_similarity", Args: "x, y, #axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(vector_norm(x, 2, axis), eps) * maximum(vector_norm(y, 2, axis), eps))"},
+	{Name: "layer_norm", Args: "x, #axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "standardize(x, axis, eps)"},
+	{Name: "batch_norm", Args: "x, #axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "standardize(x, axis, eps)"},
 	{Name: "dense", Args: "x, w, b", Doc: "x @ w + b", Body: "x @ w + b"},
-	{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
+	{Name: "embedding", Args: "table, #indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
 	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Call: sparseCrossEntropyCall, Body: "-sum(zmul(one_hot(labels, logits.shape[-1]), log_softmax(logits, -1)), axis=-1)"},
 	{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Joins: true, Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
-	{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(zmul(labels, log_softmax(logits, axis)), axis)", Note: "a label of 0 counts nothing, even at a logit of -inf"},
+	{Name: "softmax_cross_entropy", Args: "logits, labels, #axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(zmul(labels, log_softmax(logits, axis)), axis)", Note: "a label of 0 counts nothing, even at a logit of -inf"},
 	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "zmul(labels, softplus(-logits)) + zmul(1 - labels, softplus(logits))", Note: "0 at the infinite logit that its label means"},
-	{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
+	{Name: "dropout", Args: "x, #rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
 		x, p := c.ref(0), c.num(1)
 		if !(p >= 0 && p < 1) {
 			c.fail("type", "a dropout rate is at least 0 and below 1, not %s", formatFloat(p))

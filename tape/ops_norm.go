@@ -11,9 +11,9 @@ import (
 var opNorm *Op
 
 var normRows = []Op{
-	{Name: "norm", Args: "x, ord=None, axis=None, keepdims=false", Doc: "Euclidean norm over axes; with ord the vector norm along one axis (2, 1, inf or p), or the norm of matrices (matrix_norm)", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
-	{Name: "vector_norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "norm of all elements, or over axes: 2, 1, inf, -inf, 0 or p", Call: func(c *call) value { return c.vectorNorm(c.num(1), c.axes(2, c.t.Shape(c.ref(0)))) }, Note: "at 0: 0, the least subgradient; its square is smooth"},
-	{Name: "matrix_norm", Args: `x, ord="fro", keepdims=false`, Doc: `norm of the matrices in the last two axes: "fro" (Euclidean), "nuc" (sum of singular values), 2 and -2 (the largest and the least), 1 and -1 (of the sums of columns), inf and -inf (of rows)`, Call: func(c *call) value {
+	{Name: "norm", Args: "x, #ord=None, #axis=None, #keepdims=false", Doc: "Euclidean norm over axes; with ord the vector norm along one axis (2, 1, inf or p), or the norm of matrices (matrix_norm)", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
+	{Name: "vector_norm", Args: "x, #ord=2, #axis=None, #keepdims=false", Doc: "norm of all elements, or over axes: 2, 1, inf, -inf, 0 or p", Call: func(c *call) value { return c.vectorNorm(c.num(1), c.axes(2, c.t.Shape(c.ref(0)))) }, Note: "at 0: 0, the least subgradient; its square is smooth"},
+	{Name: "matrix_norm", Args: `x, #ord="fro", #keepdims=false`, Doc: `norm of the matrices in the last two axes: "fro" (Euclidean), "nuc" (sum of singular values), 2 and -2 (the largest and the least), 1 and -1 (of the sums of columns), inf and -inf (of rows)`, Call: func(c *call) value {
 		if s := c.t.Shape(c.ref(0)); len(s) < 2 {
 			c.fail("shape", "matrix_norm needs two axes, shape %v has %d", s, len(s))
 		}

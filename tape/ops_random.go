@@ -68,7 +68,7 @@ func (c *call) sample(s tensor.Shape, draw func(s *stream) float64) *tensor.Tens
 var randomRows = []Op{
 	{Name: "rand", Alias: []string{"uniform"}, Args: "*shape", Doc: "uniform in [0, 1), seeded by --seed (PCG-DXSM)", Call: func(c *call) value { return c.sampled((*stream).uniform) }},
 	{Name: "randn", Alias: []string{"normal"}, Args: "*shape", Doc: "standard normal, seeded by --seed (PCG-DXSM, polar method)", Call: func(c *call) value { return c.sampled((*stream).normal) }},
-	{Name: "randint", Args: "low, high, shape=None", Doc: "whole numbers from low to high - 1, seeded", Call: func(c *call) value {
+	{Name: "randint", Args: "low, high, #shape=None", Doc: "whole numbers from low to high - 1, seeded", Call: func(c *call) value {
 		lo, hi := c.num(0), c.num(1)
 		if !(hi > lo) {
 			c.fail("type", "randint needs low < high, not %v and %v", lo, hi)

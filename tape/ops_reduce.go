@@ -12,14 +12,14 @@ import (
 var opSum, opProd *Op
 
 var reduceRows = []Op{
-	{As: &opSum, Name: "sum", Switches: [2]string{"keepdims"}, Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
+	{As: &opSum, Name: "sum", Switches: [2]string{"keepdims"}, Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, #axis=None, #keepdims=false", Doc: "sum over axes, all by default",
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
 		Lead: true, Run: runSum, Links: linkSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }},
-	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
+	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, #axis=None, #keepdims=false", Doc: "product over axes; its derivative divides by nothing",
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.fold(opProd, x, c.axes(1, c.t.Shape(x)), c.bool(2))
@@ -33,10 +33,10 @@ var reduceRows = []Op{
 			}
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, others(false), others(true)))
 		}},
-	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
-	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
-	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) <= ddof ? nan * sum(x, axis, keepdims) : count(x, axis) == 1 ? sum(x - x, axis, keepdims) : vector_norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
-	{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
+	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, #axis=None, #keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
+	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, #axis=None, #keepdims=false, #ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
+	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, #axis=None, #keepdims=false, #ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) <= ddof ? nan * sum(x, axis, keepdims) : count(x, axis) == 1 ? sum(x - x, axis, keepdims) : vector_norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
+	{Name: "count", Args: "x, #axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
 		s := c.t.Shape(c.ref(0))
 		return c.t.Const(float64(reducedSize(s, c.axes(1, s))))
 	}},

@@ -12,9 +12,9 @@ import (
 var opCumsum, opCumprod, opLogcumsumexp, opLogcumsumexpRest, opRecur, opRecurBack, opRunning *Op
 
 var runningRows = []Op{
-	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.runningBest(1) }, Note: "a tie is the first one's"},
-	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.runningBest(-1) }, Note: "a tie is the first one's"},
-	{As: &opCumsum, Name: "cumsum", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_sum"}, Args: "x, axis=None", Doc: "running sums",
+	{Name: "cummax", Args: "x, #axis=None", Doc: "running largest", Call: func(c *call) value { return c.runningBest(1) }, Note: "a tie is the first one's"},
+	{Name: "cummin", Args: "x, #axis=None", Doc: "running smallest", Call: func(c *call) value { return c.runningBest(-1) }, Note: "a tie is the first one's"},
+	{As: &opCumsum, Name: "cumsum", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_sum"}, Args: "x, #axis=None", Doc: "running sums",
 		Call: func(c *call) value {
 			return c.cumulative(func(t *Tape, x Ref, axis int) Ref {
 				return t.record(opCumsum, t.Shape(x), runningAlong(axis, false), t.asNumber(x))
@@ -25,7 +25,7 @@ var runningRows = []Op{
 			a := t.Attr(r)
 			return t.record(opCumsum, t.Shape(r), runningAlong(a.along(), !a.Flag), t.full(ct, r))
 		}},
-	{As: &opCumprod, Name: "cumprod", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_prod"}, Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
+	{As: &opCumprod, Name: "cumprod", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_prod"}, Args: "x, #axis=None", Doc: "running products; its derivative divides by nothing",
 		Call: func(c *call) value {
 			return c.cumulative(func(t *Tape, x Ref, axis int) Ref { return t.cumprod(t.asNumber(x), axis, false) })
 		},
@@ -34,14 +34,14 @@ var runningRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.Apply(opZMul, t.exclusive(r, r, 1), t.recurs(opRecurBack, r, t.Args(r)[0], ct))
 		}},
-	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
+	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, #axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
 		Call: func(c *call) value {
 			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogcumsumexp, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
 		},
 		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexp) }, Adj: logcumsumexpAdj},
 	{As: &opLogcumsumexpRest, Name: "logcumsumexp_rest", Args: "x", Hidden: true, Doc: "logcumsumexp less the running largest, as far as that is a constant",
 		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexpRest) }, Adj: logcumsumexpAdj},
-	{Name: "diff", Args: "x, n=1, axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {
+	{Name: "diff", Args: "x, #n=1, #axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {
 		if r, ok := c.vals[1].(Ref); ok && c.t.size(r) != 1 {
 			c.lo.advise(c.where(1), "type", noDerivative, "how often is one number, this is a tensor")
 		}

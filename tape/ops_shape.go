@@ -31,7 +31,7 @@ var shapeRows = []Op{
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
 		}},
 	// opTranspose holds its permutation from the right, so that axes in front do not matter.
-	{As: &opTranspose, Name: "transpose", Terms: (*factoring).transposed, Alias: []string{"permute", "permute_dims"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
+	{As: &opTranspose, Name: "transpose", Terms: (*factoring).transposed, Alias: []string{"permute", "permute_dims"}, Args: "x, #axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			n := len(c.t.Shape(x))
@@ -97,7 +97,7 @@ var shapeRows = []Op{
 		}
 		return c.t.transpose(x, perm)
 	}},
-	{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1, or several, where the result has them", Call: func(c *call) value {
+	{Name: "expand_dims", Args: "x, #axis", Doc: "a new axis of size 1, or several, where the result has them", Call: func(c *call) value {
 		x := c.ref(0)
 		s := slices.Clone(c.t.Shape(x))
 		axes := c.ints(1)
@@ -109,7 +109,7 @@ var shapeRows = []Op{
 		}
 		return c.t.reshape(x, s)
 	}},
-	{Name: "squeeze", Args: "x, axis=None", Doc: "axes of size 1 left out", Call: func(c *call) value {
+	{Name: "squeeze", Args: "x, #axis=None", Doc: "axes of size 1 left out", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
 		out := tensor.Shape{}

@@ -12,7 +12,7 @@ import (
 var opLogsumexp, opSoftmax, opLogSoftmax, opOneHotMax *Op
 
 var softmaxRows = []Op{
-	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
+	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, #axis=None, #keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
 		Call: func(c *call) value {
 			x := c.t.asFloat(c.ref(0))
 			return c.fold(opLogsumexp, x, c.axes(1, c.t.Shape(x)), c.bool(2))
@@ -30,12 +30,12 @@ var softmaxRows = []Op{
 			return t.weighed(t.behind(ct, r), w, false)
 		}},
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
-	{As: &opSoftmax, Name: "softmax", Switches: [2]string{"weights"}, Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
+	{As: &opSoftmax, Name: "softmax", Switches: [2]string{"weights"}, Args: "x, #axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
 		Call: func(c *call) value {
 			return c.weights(opSoftmax)
 		},
 		Lead: true, Run: runSoftmax, Links: linkLines, Adj: softmaxAdj},
-	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
+	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, #axis=-1", Doc: "log(softmax(x)), accurate",
 		Call: func(c *call) value {
 			return c.weights(opLogSoftmax)
 		},
