@@ -48,6 +48,13 @@ func polar(op *Op, args []puiseux.Series) (y puiseux.Series, ok bool) {
 		return less(of("polygamma", n, a), of("polygamma", n, add(a, b))), true
 	case "beta_slope":
 		return times(of("beta", args...), of("digamma_fall", args...)), true
+	case "beta_curve":
+		fall := of("digamma_fall", args...)
+		return times(of("beta", args...), add(times(fall, fall), of("polygamma_fall", puiseux.Of(1), args[0], args[1]))), true
+	case "beta_mixed":
+		a, b := args[0], args[1]
+		falls := times(of("digamma_fall", a, b), of("digamma_fall", b, a))
+		return times(of("beta", a, b), less(falls, of("polygamma", puiseux.Of(1), add(a, b)))), true
 	default:
 		return y, false
 	}

@@ -97,7 +97,7 @@ func digammaFall(a, b, s, lost float64, x, y gammaPart) float64 {
 	if d := math.Abs(h); d >= max(math.Abs(x.h), math.Abs(y.h))/4 || a >= 8 && b > 0 && d >= 0x1p-6 {
 		return h + l
 	}
-	if a > 0 && s > 0 && s <= math.MaxFloat64 {
+	if min(a, s) > -mostRaised && s <= math.MaxFloat64 && !isPole(a) && !isPole(s) {
 		return digammaFallClose(a, b)
 	}
 	return polygammaOf(0, a) - polygammaOf(0, s)
@@ -108,7 +108,7 @@ func digammaFall(a, b, s, lost float64, x, y gammaPart) float64 {
 func digammaFallClose(a, b float64) float64 {
 	const far = 12
 	near := 0.0
-	for ; a < far; a++ {
+	for ; min(a, a+b) < far; a++ {
 		near += b / a / (a + b)
 	}
 	u, v := 1/a, 1/(a+b)

@@ -25,7 +25,10 @@ var specialRows = []Op{
 		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
 	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
-	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * polygamma_fall(1, a, b)", "beta_mixed(a, b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("beta_curve(a, b)", "beta_mixed(a, b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_curve", Args: "a, b", Hidden: true, Doc: "second derivative of beta by a",
+		Grad:   d("out * digamma_fall(a, b) + 2 * beta_slope(a, b) * polygamma_fall(1, a, b) + beta(a, b) * polygamma_fall(2, a, b)", "out * digamma_fall(b, a) - 2 * beta_slope(a, b) * polygamma(1, a + b) - beta(a, b) * polygamma(2, a + b)"),
+		Kernel: binary(nil, betaCurveOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_mixed", Args: "a, b", Hidden: true, Doc: "derivative of beta by a and b",
 		Grad:   d("out * digamma_fall(a, b) + beta(a, b) * (polygamma_fall(1, a, b) * digamma_fall(b, a) - digamma_fall(a, b) * polygamma(1, a + b) - polygamma(2, a + b))", "out * digamma_fall(b, a) + beta(a, b) * (polygamma_fall(1, b, a) * digamma_fall(a, b) - digamma_fall(b, a) * polygamma(1, a + b) - polygamma(2, a + b))"),
 		Kernel: binary(nil, betaMixedOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
@@ -240,17 +243,21 @@ func betaStirling(a, b float64) float64 {
 	return sqrt2Pi * math.Sqrt(s/a/b) * (kernels.PowOf(p, a) * kernels.PowOf(q, b)) * kernels.ExpOf(r+t+(stirling(a)+stirling(b)-stirling(s)))
 }
 
-// betaSlopeOf is, where beta is 0, gamma(a) gamma(b) times the derivative of 1/gamma at
-// -n, which is (-1)^n n!.
+// betaSlopeOf is beta(a, b) (ψ(a) - ψ(a+b)), unless next to a zero of beta.
 func betaSlopeOf(a, b float64) float64 {
-	if isPole(a+b) && !isPole(a) && !isPole(b) {
-		y := kernels.GammaOf(a) * kernels.GammaOf(b) * kernels.GammaOf(1-(a+b))
-		if math.Mod(a+b, 2) != 0 {
-			y = -y
-		}
-		return y
+	if z := betaZeroOf(a, b); z.near {
+		return z.slope()
 	}
 	return betaOf(a, b) * digammaFallOf(a, b)
+}
+
+// betaCurveOf is beta(a, b) ((ψ(a) - ψ(a+b))² + ψ'(a) - ψ'(a+b)), unless next to a zero of beta.
+func betaCurveOf(a, b float64) float64 {
+	if z := betaZeroOf(a, b); z.near {
+		return z.curve()
+	}
+	fall := digammaFallOf(a, b)
+	return betaOf(a, b) * (float64(fall*fall) + polygammaFallOf(1, a, b))
 }
 
 // betaMixedOf is beta(a, b) ((ψ(a) - ψ(a+b)) (ψ(b) - ψ(a+b)) - ψ'(a+b)) or, where the poles at 0
@@ -258,22 +265,71 @@ func betaSlopeOf(a, b float64) float64 {
 // to 1+a+b, and how far these rise by the way, g (rise + rise + (a+b) m m).
 func betaMixedOf(a, b float64) float64 {
 	s := a + b
-	if !(min(a, b) > 0 && min(a, b) < 1 && s < 1e100) {
+	if z := betaZeroOf(a, b); z.near {
+		return z.mixed()
+	}
+	if lo := min(math.Abs(a), math.Abs(b)); !(lo > 0 && lo < 1 && max(a, b) < 1e100 && min(a, b) > -mostRaised) || isPole(a) || isPole(b) {
 		return betaSlopeOf(b, a)*digammaFallOf(a, b) - float64(betaOf(a, b)*polygammaOf(1, s))
 	}
-	g := betaOf(a, b) * min(a, b) * (max(a, b) / s)
+	lo, hi := a, b
+	if math.Abs(lo) > math.Abs(hi) {
+		lo, hi = hi, lo
+	}
+	g := betaOf(a, b) * lo * (hi / s)
 	ma, mb := -digammaFallOf(1+a, b)/b, -digammaFallOf(1+b, a)/a
 	return g * (trigammaRise(1+a, b) + trigammaRise(1+b, a) + float64(s*ma)*mb)
+}
+
+// A betaZero is how beta(a, b) = Γ(a) Γ(b) Γ(1-a-b) sin(π (a+b))/π goes through its zero at a+b = -n.
+type betaZero struct {
+	near       bool    // so near that the poles of ψ(a+b) cancel
+	scale      float64 // Γ(a) Γ(b) Γ(1-a-b)
+	da, db     float64 // its logarithm's derivatives by a and b
+	a, b, both float64 // theirs: of da by a, of db by b, of both by the other
+	sin, cos   float64 // of π (a+b), the sine over π
+}
+
+// betaZeroOf is the zero that a+b is next to, near unless a or b is as close to a pole.
+func betaZeroOf(a, b float64) (z betaZero) {
+	s := a + b
+	n := math.Round(s)
+	if z.near = n <= 0 && !isPole(a) && !isPole(b) && math.Abs(s-n) < min(math.Abs(a), math.Abs(b), 1)/4; !z.near {
+		return z
+	}
+	psi, both := kernels.DigammaOf(1-s), polygammaOf(1, 1-s)
+	z.scale = gammaProduct(a, b, 1-s)
+	z.da, z.db = kernels.DigammaOf(a)-psi, kernels.DigammaOf(b)-psi
+	z.a, z.b, z.both = polygammaOf(1, a)+both, polygammaOf(1, b)+both, both
+	z.sin, z.cos = kernels.SinPiOf(s)/math.Pi, kernels.CosPiOf(s)
+	return z
+}
+
+func (z *betaZero) slope() float64 { return z.scale * (float64(z.da*z.sin) + z.cos) }
+
+func (z *betaZero) curve() float64 {
+	return z.scale * (float64((float64(z.da*z.da)+z.a-math.Pi*math.Pi)*z.sin) + float64(2*z.da*z.cos))
+}
+
+func (z *betaZero) mixed() float64 {
+	return z.scale * (float64((float64(z.da*z.db)+z.both-math.Pi*math.Pi)*z.sin) + float64((z.da+z.db)*z.cos))
+}
+
+// gammaProduct is Γ(a) Γ(b) Γ(c), of numbers whose gammas leave the range by their logarithms.
+func gammaProduct(a, b, c float64) float64 {
+	if max(math.Abs(a), math.Abs(b), c) < 100 && min(math.Abs(a), math.Abs(b)) > 1e-100 {
+		return kernels.GammaOf(a) * kernels.GammaOf(c) * kernels.GammaOf(b)
+	}
+	return gammaSign(a) * gammaSign(b) * kernels.ExpOf(kernels.LgammaOf(a)+kernels.LgammaOf(c)+kernels.LgammaOf(b))
 }
 
 // trigammaRise is (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h: the sum of
 // 1/((x+j) (x+j+h)^2), the far ones by the power series of ψ' in h.
 func trigammaRise(x, h float64) float64 {
-	if h >= x/2 {
+	if math.Abs(h) >= math.Abs(x)/2 {
 		return (-digammaFallOf(x, h)/h - polygammaOf(1, x+h)) / h
 	}
 	near := 0.0
-	for far := 16 * max(h, 2); x < far; x++ {
+	for far := 16 * max(math.Abs(h), 2); x < far; x++ {
 		near += 1 / (x * float64((x+h)*(x+h)))
 	}
 	sum, power := 0.0, 0.5 // h^(k-1)/(k+1)!
@@ -299,11 +355,11 @@ func gammaSign(x float64) float64 {
 // -(-1)^n n!/x^(n+1): NIST DLMF 5.5.2, 5.15.5, 5.15.8. All differences of powers are
 // sums, so that nothing cancels however small b is.
 func polygammaFallOf(n, a, b float64) float64 {
-	if !(a > 0 && a+b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) || !(n >= 1 && n <= 20) || n != math.Floor(n) {
+	if !(min(a, a+b) > -mostRaised) || isPole(a) || isPole(a+b) || math.IsInf(a, 0) || math.IsInf(b, 0) || !(n >= 1 && n <= 20) || n != math.Floor(n) {
 		return polygammaOf(n, a) - polygammaOf(n, a+b)
 	}
 	near := 0.0
-	for ; a < 32+2*n; a++ {
+	for ; min(a, a+b) < 32+2*n; a++ {
 		near += powerFall(n+1, a, b)
 	}
 	// the factor of the k-th term is B(2k) (2k+n-1)!/(2k)!, here over (n-1)!
@@ -328,6 +384,9 @@ func polygammaFallOf(n, a, b float64) float64 {
 	}
 	return sum
 }
+
+// mostRaised is how far below 0 numbers are that are raised above it by ones.
+const mostRaised = 1 << 10
 
 // powerFall is a^-m - (a+b)^-m, for whole m.
 func powerFall(m, a, b float64) float64 {

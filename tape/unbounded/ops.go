@@ -211,6 +211,8 @@ func poles(op string, x, y, z Number) (Number, bool) {
 		return Number{math.Abs(v.M), v.E}.log(), true
 	case "beta_slope":
 		return poleOf(2, x).neg(), true
+	case "beta_curve":
+		return poleOf(3, x).neg(), true
 	case "digamma_fall":
 		return y.div(x.Add(y)).div(x).neg(), true
 	}
