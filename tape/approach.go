@@ -176,7 +176,7 @@ func (s *session) takeNear(m *mover) (say string) {
 	if m.zeros {
 		say, limits = s.takeLimits(m)
 	}
-	if say == "" {
+	if say == "" && (m.others || !limits) {
 		var stray bool
 		if stray, looked = s.strays(m); stray {
 			return noLimit
@@ -195,20 +195,48 @@ func (s *session) takeLimits(m *mover) (say string, looked bool) {
 	if sides == nil {
 		return "", false
 	}
-	return s.takeAll(m, len(sides), func(side, i, k int) (v float64, inside bool) {
-		a, b, c := sides[side][0][i][k], sides[side][1][i][k], sides[side][2][i][k]
-		if v = limitOf(a, b); v != v && m.sides == 2 && grows(a, b, c) {
-			v = math.Copysign(math.Inf(1), b.M)
+	var slow [][][][]unbounded.Number
+	unknown := false
+	say = s.takeAll(m, len(sides), func(side, i, k int) (v float64, inside bool) {
+		a, b := sides[side][0][i][k], sides[side][1][i][k]
+		if v = limitOf(a, b); v != v && a.Finite() && b.Finite() {
+			if slow == nil {
+				slow = s.near(m, muchCloser, true)
+			}
+			if slow != nil {
+				v = slowLimitOf(a, slow[side][0][i][k], slow[side][1][i][k])
+			}
+			if math.IsInf(v, 0) && m.sides > 2 { // it may be of the line that several numbers move on
+				v = math.NaN()
+			}
 		}
-		return v, a.M == a.M || b.M == b.M
-	}), true
+		inside = a.M == a.M || b.M == b.M
+		unknown = unknown || inside && v != v
+		return v, inside
+	})
+	if say == noLimit && unknown {
+		say = unseen
+	}
+	return say, true
 }
 
-// grows reports whether numbers, each as often closer to a point as the one before, grow as a logarithm
-// does. Where several numbers move, it may be of the line that they move on.
-func grows(a, b, c unbounded.Number) bool {
+// slowLimitOf is the limit of what is a close to a point, b and c so much closer that logarithms of the
+// distance and their powers have come to theirs; NaN where that does not tell.
+func slowLimitOf(a, b, c unbounded.Number) float64 {
+	const much = 8 // bits, by which square roots of logarithms change
+	switch {
+	case !b.Finite() || !c.Finite() || a.M == 0 || b.M == 0:
+		return math.NaN()
+	case c.M == 0 || a.E-b.E > much && b.E-c.E > much:
+		return 0
+	case b.E-a.E > much && c.E-b.E > much:
+		return math.Copysign(math.Inf(1), c.M)
+	}
 	x, y, z := a.Float(), b.Float(), c.Float()
-	return math.Abs(y) > 1.5*math.Abs(x) && agree(z-y, y-x, 0x1p-30)
+	if last := math.Abs(z - y); !(last*last <= 0x1p-42*math.Abs(z)*math.Abs(y-x)) {
+		return math.NaN()
+	}
+	return neat(z)
 }
 
 // takeTerms does the same by the first terms of series, if all of them are known. A finite

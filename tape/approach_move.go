@@ -10,9 +10,11 @@ import (
 )
 
 // How far numbers are moved, as powers of 1/2: of what is 0 the square and cube roots are
-// exact, and nothing but the limit is left of a sum; what is not 0 keeps half of its digits.
+// exact, and nothing but the limit is left of a sum; what is not 0 keeps half of its digits. Much
+// closer, one over the logarithm is as good as 0, but exponentials of logarithms have no digits left.
 var (
-	fromZero   = []int{180, 360, 540}
+	fromZero   = []int{180, 360}
+	muchCloser = []int{180 << 20, 180 << 42}
 	fromOthers = []int{22, 26}
 )
 
@@ -22,7 +24,8 @@ type mover struct {
 	stays map[Ref][]bool // of many numbers, those that come to no place that matters
 	terms puiseux.Terms
 	sides int
-	zeros bool // some numbers are 0
+
+	zeros, others bool // some numbers are 0, some are not
 
 	together bool // limits are taken of all slopes or of none
 
@@ -43,6 +46,7 @@ func (s *session) mover() *mover {
 			m.from[x] = n
 			n += t.size(x)
 			m.zeros = m.zeros || slices.Contains(t.data(x), 0)
+			m.others = m.others || slices.ContainsFunc(t.data(x), func(v float64) bool { return v != 0 })
 		}
 	}
 	if n > 1 {

@@ -177,6 +177,16 @@ var approached = []struct {
 	{"grad", "where(x > 0, x*log(x), 0)", "0", "0", ""},
 	{"grad", "0*sqrt(x)", "0", "0", ""},
 	{"grad", "sqrt(x*0 + 4)*x", "0", "2", ""},
+	{"hessian", "x*sqrt(x) - sin(1000*x)", "0", "inf", "sqrt of 0: a vertical tangent"}, // beside coefficients of x^5 that are as large as 1e12
+	{"grad", "x/log(x)", "0", "0", ""},                                                  // as 1/log(x)
+	{"grad", "x/sqrt(-log(x))", "0", "0", ""},
+	{"grad", "x*exp(1/log(x))", "0", "1", ""},
+	{"grad", "x*(2 + 1/log(x))/(1 - 1/log(x)^2)", "0", "2", ""},
+	{"hessian", "x^2/log(x)", "0", "0", ""},
+	{"grad", "x^2/log(x) + y/log(y)", "0; 0", "[0, 0]", ""},
+	{"grad", "1/log(x)^2", "0", "inf", "a vertical tangent"},
+	{"grad", "x/log(-log(x))", "0", "0", "not known to be the limit"}, // it is, but too slow
+	{"hessian", "x/log(x)", "0", "0", "0 is taken"},                   // it is -inf
 }
 
 func TestApproach(t *testing.T) {

@@ -59,7 +59,8 @@ func (t *Tape) unbounded(rs []Ref, m *mover, most int) (numbers [][]unbounded.Nu
 	if m != nil {
 		u.place = m.moved
 		u.decide = func(op *Op, x [3]unbounded.Number, w [3]float64, own bool) (unbounded.Number, bool) {
-			return unbounded.Of(op.one([3]float64{x[0].Float(), x[1].Float()})), !own
+			a, b := unbounded.Compared(x[0], x[1])
+			return unbounded.Of(op.one([3]float64{a, b})), !own
 		}
 		u.sees = func(sum, x, y unbounded.Number, a, b float64) { lost = m.see(sum, x, y, a, b) || lost }
 	}

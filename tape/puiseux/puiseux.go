@@ -49,17 +49,18 @@ func (x Series) Limit() (v float64, ok bool) {
 		return 0, true
 	}
 	for k, v := range x.c[:min(len(x.c), -x.low)] {
-		if x.matters(k) {
+		if x.matters(k, 0) {
 			return math.Copysign(math.Inf(1), v), true
 		}
 	}
 	return x.at(0), !x.cut || x.end() > 0
 }
 
-// matters reports whether coefficient k is more than rounding leaves, as of sin(pi).
-func (x Series) matters(k int) bool {
+// matters reports whether coefficient k is more than rounding leaves, as of sin(pi), of those up to t^end.
+// Those behind may be as large as they like, as of sin(1000 x).
+func (x Series) matters(k, end int) bool {
 	size := 0.0
-	for _, v := range x.c {
+	for _, v := range x.c[:min(len(x.c), end-x.low+1)] {
 		size = max(size, math.Abs(v))
 	}
 	return math.Abs(x.c[k]) > 0x1p-40*size
@@ -72,7 +73,7 @@ func (x Series) Powers(n int) (c []float64, ok bool) {
 		return nil, false
 	}
 	for k := range x.c {
-		if at := x.low + k; at < n*Root && (at < 0 || at%Root != 0) && x.matters(k) {
+		if at := x.low + k; at < n*Root && (at < 0 || at%Root != 0) && x.matters(k, n*Root) {
 			return nil, false
 		}
 	}
@@ -99,7 +100,7 @@ func (x Series) Slope(n int) (v float64, ok bool) {
 		return f
 	}
 	for k, v := range x.c {
-		if at := x.low + k; at < n*Root && (at < 0 || at%Root != 0) && x.matters(k) {
+		if at := x.low + k; at < n*Root && (at < 0 || at%Root != 0) && x.matters(k, n*Root) {
 			return math.Copysign(math.Inf(1), v*falling(float64(at)/Root)), true
 		}
 	}

@@ -44,6 +44,11 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 		return x.inverse(), true
 	case "abs":
 		return Number{math.Abs(x.M), x.E}, true
+	case "sign", "abs_slope":
+		if x.Special() {
+			return Number{}, false
+		}
+		return Number{math.Copysign(1, x.M), 0}, true
 	case "where":
 		if x.M != 0 {
 			return y, true

@@ -55,6 +55,17 @@ func (x Number) inRange() bool { return x.Special() || x.E > -500 && x.E < 500 }
 // normalFloat reports whether x is a normal float64.
 func (x Number) normalFloat() bool { return x.E > -1023 && x.E < 1024 }
 
+// Compared are float64s that compare as x and y do, and are 0, infinite or NaN where these are.
+func Compared(x, y Number) (a, b float64) {
+	switch {
+	case x.Special() || y.Special():
+		return x.M, y.M
+	case x.normalFloat() && y.normalFloat():
+		return x.Float(), y.Float()
+	}
+	return x.sub(y).M, 0
+}
+
 // Add is x + y, rounded once.
 func (x Number) Add(y Number) Number {
 	switch {
