@@ -34,7 +34,8 @@ func rising(f, lo, hi float64) (h, l float64) {
 // lgammaMax is where lgamma overflows.
 const lgammaMax = 0x1.754d9278b51a7p+1014
 
-// lgammaFar is lgamma(x) = h + l for seriesFrom <= x <= lgammaMax: Stirling's series.
+// lgammaFar is lgamma(x) = h + l for seriesFrom <= x <= lgammaMax: Stirling's series. lgammaByOf has it,
+// too, rounded as vectors do it; one for both would change the bits of one.
 func lgammaFar(x float64) (h, l float64) {
 	h, l = logLong(x)
 	h, l = addPair(h, l, -1, 0)

@@ -67,6 +67,19 @@ func settled(dst, t []float64) bool {
 	return true
 }
 
+// settle writes t to dst, but of(x, y) where it is not finite, as where infinities meet.
+func settle(dst, t, x, y []float64, of func(x, y float64) float64) {
+	if settled(dst, t) {
+		return
+	}
+	for i, v := range t {
+		if v-v != 0 {
+			v = of(x[i], y[i])
+		}
+		dst[i] = v
+	}
+}
+
 func xlogyPiece(dst, x, y []float64, b *bench) {
 	log := b[0][:len(dst)]
 	kernels.Log(log, y)
@@ -121,7 +134,6 @@ func klDivPiece(dst, x, y []float64, b *bench) {
 	}
 }
 
-// logaddexpPiece looks again at what is not finite, where infinities meet.
 func logaddexpPiece(dst, x, y []float64, b *bench) {
 	m, more := b[0][:len(dst)], b[1][:len(dst)]
 	kernels.Maximum(m, x, y)
@@ -131,15 +143,7 @@ func logaddexpPiece(dst, x, y []float64, b *bench) {
 	kernels.Exp(more, more)
 	kernels.Log1p(more, more)
 	kernels.Add(m, m, more)
-	if settled(dst, m) {
-		return
-	}
-	for i, v := range m {
-		if v-v != 0 {
-			v = logaddexpOf(x[i], y[i])
-		}
-		dst[i] = v
-	}
+	settle(dst, m, x, y, logaddexpOf)
 }
 
 func logaddexp2Piece(dst, x, y []float64, b *bench) {
@@ -151,15 +155,7 @@ func logaddexp2Piece(dst, x, y []float64, b *bench) {
 	kernels.Log1p(more, more)
 	kernels.MulScalar(more, more, math.Log2E)
 	kernels.Add(m, m, more)
-	if settled(dst, m) {
-		return
-	}
-	for i, v := range m {
-		if v-v != 0 {
-			v = logaddexp2Of(x[i], y[i])
-		}
-		dst[i] = v
-	}
+	settle(dst, m, x, y, logaddexp2Of)
 }
 
 func share2Piece(dst, x, y []float64, b *bench) {
@@ -251,40 +247,30 @@ func log1mexpPiece(dst, x, _ []float64, b *bench) {
 func expm1InversePiece(dst, x, _ []float64, b *bench) {
 	t := b[0][:len(dst)]
 	kernels.Expm1(t, x)
-	kernels.Recip(t, t)
-	for i, v := range x {
-		y := t[i]
-		if !(v >= 0 && v <= hyperFar) {
-			y = expm1InverseOf(v)
-		}
-		dst[i] = y
-	}
+	inverses(dst, t, x, 0, expm1InverseOf)
 }
 
 func sechPiece(dst, x, _ []float64, b *bench) {
 	t := b[0][:len(dst)]
 	kernels.Cosh(t, x)
-	kernels.Recip(t, t)
-	for i, v := range x {
-		y := t[i]
-		if math.Abs(v) > hyperFar {
-			y = sechOf(v)
-		}
-		dst[i] = y
-	}
+	inverses(dst, t, x, -hyperFar, sechOf)
 }
 
 func cschPiece(dst, x, _ []float64, b *bench) {
 	t := b[0][:len(dst)]
 	kernels.Sinh(t, x)
+	inverses(dst, t, x, -hyperFar, cschOf)
+}
+
+// inverses writes those of t, but of(x) where x is below least or beyond hyperFar.
+func inverses(dst, t, x []float64, least float64, of func(float64) float64) {
 	kernels.Recip(t, t)
 	for i, v := range x {
-		y := t[i]
-		if math.Abs(v) > hyperFar {
-			y = cschOf(v)
+		if !(v >= least && v <= hyperFar) {
+			t[i] = of(v)
 		}
-		dst[i] = y
 	}
+	kernels.Copy(dst, t)
 }
 
 func tanhshrinkPiece(dst, x, _ []float64, b *bench) {
