@@ -22,7 +22,7 @@ func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	switch in.Op() {
 	case opSlot, opLoad:
 		return in.Op(), true
-	case opAlias, opStop, opWithGrad, opStopGradient:
+	case opAlias, opStop, opAssign, opWithGrad, opStopGradient:
 		return nil, true
 	case opReshape, opBroadcast:
 		if t.size(r) == 1 {

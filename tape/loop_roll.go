@@ -238,7 +238,11 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 		for i, name := range names {
 			n := 0
 			eachLeaf(trees[i], func(value) { n++ })
-			lo.set(name, inOrder(trees[i], results[:n]))
+			if x := lo.scope.names[name]; x != nil && x.state != nil {
+				lo.t.name(lo.assigned(x, results[0], ro.sub.Attr(next[i].(Ref)).Text), name)
+			} else {
+				lo.set(name, inOrder(trees[i], results[:n]))
+			}
 			results = results[n:]
 		}
 	})
@@ -257,15 +261,22 @@ func (ro *rolling) enter() (names []string, trees []value, ok bool) {
 		if x == nil {
 			continue // bound in a branch that has not run yet
 		}
-		if x.val == nil || x.state != nil {
+		if x.val == nil {
 			return nil, nil, false
 		}
-		v, ok := ro.carried(x.val, name)
+		from := x.val
+		if x.state != nil {
+			from = mapRefs(from, func(r Ref) Ref { return ro.outer.t.stop(r, blocks) })
+		}
+		v, ok := ro.carried(from, name)
 		if !ok {
 			return nil, nil, false
 		}
 		names, trees = append(names, name), append(trees, v)
 		ro.frame.names[name] = &slot{val: v}
+		if x.state != nil {
+			ro.frame.names[name].state = &state{name: name, frozen: blocks}
+		}
 	}
 	for name, v := range ro.indexes {
 		ro.frame.names[name] = &slot{val: v}
@@ -305,9 +316,42 @@ func (ro *rolling) leave(names []string, trees []value) (all []string, before, a
 		if x == nil { // a branch that failed after it
 			return nil, nil, nil, false
 		}
+		if y := ro.outer.scope.names[name]; (x.state != nil) != (y != nil && y.state != nil) {
+			return nil, nil, nil, false
+		}
 		after = append(after, x.val)
 	}
+	if ro.readsStates(names, trees, after) {
+		return nil, nil, nil, false
+	}
 	return names, trees, after, true
+}
+
+// readsStates reports whether what is carried beside variables is made of their values in the steps:
+// a derivative by a variable is one by all of them, and a loop puts out the last alone.
+func (ro *rolling) readsStates(names []string, before, after []value) bool {
+	reads := make([]bool, len(ro.sub.ins))
+	isState := func(i int) bool { return ro.frame.names[names[i]].state != nil }
+	any := false
+	for i := range names {
+		if isState(i) {
+			any, reads[before[i].(Ref)] = true, true
+		}
+	}
+	if !any {
+		return false
+	}
+	for r := range reads {
+		if ro.sub.ins[r].Op() == opAssign || slices.ContainsFunc(ro.sub.Args(Ref(r)), func(a Ref) bool { return reads[a] }) {
+			reads[r] = true
+		}
+	}
+	for i, v := range after {
+		if !isState(i) && slices.ContainsFunc(refsOf(v), func(r Ref) bool { return reads[r] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // rebind binds names to what they are after the last step. The name that was bound last is that

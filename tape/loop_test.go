@@ -225,6 +225,14 @@ var loops = []loopRow{
 	{text: "s = x\nwhile s < 50 { s = s*1.01 + 0.1*y^2 }\ns"},                                          //
 	{text: "a = concat([v, w])\ns = x\ni = 0\nwhile i < 200 { s = s*0.9 + a[i]*y; i += 1 }\ns"},        // the step after the last would read past the end
 	{text: "s = x\nn = 0\nwhile s < 50 { s = s*1.01 + 0.1*y^2; n = n + 1 }\ns*n"},                      // counts
+	{text: "var n = 0\ns = x\nfor i in range(100) { s = sin(s) + 0.01*v[i]; n += s*y }\ns*n*x"},        // variables, that nothing else reads
+	{text: "for i in range(100) { x += 0.01*v[i]; y := x*y*0.3 }\nx^2 + y*x"},                          // of inputs, and of others
+	{text: "var n = y\ns = x\nwhile n < 90 { s = s*0.9 + y; n += 1 }\ns*n"},                            // which the condition reads
+	{text: "var p = u\ns = x\nfor i in range(100) { p := 0.9*p + s*u; s = tanh(s*1.1) }\ns*sum(p)"},    // tensors
+	{text: "var n = 0\ns = x\nfor i in range(100) { n += 1; s = sin(s) + n*0.01 }\ns*n", no: true},     // a derivative by a variable is one by every value of it
+	{text: "var n = x\ns = 0\nfor i in range(100) { n := n*0.9; k = n; s = k*0.1 }\ns*n", no: true},    //
+	{text: "var n = x\nfor i in range(100) { if i > 50 { n := n*0.9 } }\nn*y", no: true},               //
+	{text: "var n = x\nfor i in range(100) { n -= 0.1*grad(n^2*y, n) }\nn*y", no: true},                //
 	{text: "s = x\nfor i in range(100) { for j in range(3) { s = s*0.99 + 0.01*v[i]*w[j] } }\ns"},      // loops in loops
 	{text: "s = x\nfor i in range(3) { for j in range(90) { s = s*0.99 + 0.01*v[j]*w[i] } }\ns"},       //
 	{text: "s = 0\nfor i in range(70) { s = s + x }\nfor i in range(70) { s = s*1.01 + y*s }\ns^2"},    // one after the other

@@ -111,14 +111,22 @@ func (lo *lowering) assign(s *expr.Bind, x *slot) value {
 		lo.scope.names[name.Name] = x
 	}
 	lo.t.pos = s.OpPos
-	n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: "assigned to " + name.Name + " at " + lo.place(s.OpPos) + ": state blocks the gradient"}), r)
+	n := lo.assigned(x, r, "assigned to "+name.Name+" at "+lo.place(s.OpPos)+": "+blocks)
+	lo.bound = name.Name
+	lo.t.name(n, name.Name)
+	return n
+}
+
+const blocks = "state blocks the gradient"
+
+// assigned makes r what a variable is from here on.
+func (lo *lowering) assigned(x *slot, r Ref, why string) Ref {
+	n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: why}), r)
 	if x.state.frozen == "" && lo.t.ins[n].dtype.IsFloat() {
 		lo.t.ins[n].flags |= flagActive
 	}
 	x.state.versions = append(x.state.versions, n)
 	x.val = n
-	lo.bound = name.Name
-	lo.t.name(n, name.Name)
 	return n
 }
 
