@@ -14,17 +14,7 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 		}
 		return q, true
 	}
-	// the axis of a that is broadcast to axis p
-	same := func(a Ref) int {
-		as, k := t.Shape(a), front+len(s)-p
-		switch {
-		case p < front:
-			return slices.Index(t.Axes(a), t.Axes(r)[p])
-		case k > len(as) || as[len(as)-k] == 1:
-			return -1
-		}
-		return len(t.Axes(a)) + len(as) - k
-	}
+	same := func(a Ref) int { return t.sameAxis(a, r, p) }
 	// logical axis i of a
 	logical := func(i int) ([]int, bool) { return all(func(a Ref) int { return len(t.Axes(a)) + i }) }
 	i := p - front
@@ -46,15 +36,7 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 		}
 		return all(same)
 	case op == opReshape:
-		outer := t.physical(r)[:p].Size()
-		before := 1
-		for i, d := range t.physical(args[0]) {
-			if before == outer && d != 1 {
-				return []int{i}, d%rows == 0
-			}
-			before *= d
-		}
-		return nil, false
+		return t.cutOfReshaped(r, p, rows)
 	case op != opTies && !rowwise(op):
 		return nil, false
 	case i < 0:
@@ -82,17 +64,11 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 		}
 		return logical(i)
 	case op == opSum:
-		as := t.Shape(args[0])
-		for j := range as {
-			gone := slices.Contains(t.Attr(r).Axes, j-len(as))
-			if i == 0 && !gone {
-				return logical(j)
-			}
-			if !gone || len(as) == len(s) {
-				i--
-			}
+		j, ok := t.axisBeforeSum(r, i)
+		if !ok {
+			return nil, false
 		}
-		return nil, false
+		return logical(j)
 	}
 	as := t.Shape(args[0])
 	switch along := len(as) + t.Attr(r).along(); {
@@ -102,6 +78,46 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 		return nil, false
 	}
 	return logical(i)
+}
+
+// sameAxis is the axis of a that is broadcast to axis p of r, -1 where none is.
+func (t *Tape) sameAxis(a, r Ref, p int) int {
+	as, front := t.Shape(a), len(t.Axes(r))
+	if p < front {
+		return slices.Index(t.Axes(a), t.Axes(r)[p])
+	}
+	k := front + len(t.Shape(r)) - p // from the right
+	if k > len(as) || as[len(as)-k] == 1 {
+		return -1
+	}
+	return len(t.Axes(a)) + len(as) - k
+}
+
+// cutOfReshaped is the cut of what r reshapes: the axis with as many elements before it as axis p has.
+func (t *Tape) cutOfReshaped(r Ref, p, rows int) (q []int, ok bool) {
+	outer, before := t.physical(r)[:p].Size(), 1
+	for i, d := range t.physical(t.Args(r)[0]) {
+		if before == outer && d != 1 {
+			return []int{i}, d%rows == 0
+		}
+		before *= d
+	}
+	return nil, false
+}
+
+// axisBeforeSum is the logical axis that is axis i of the sum r, unless that was summed over.
+func (t *Tape) axisBeforeSum(r Ref, i int) (j int, ok bool) {
+	as := t.Shape(t.Args(r)[0])
+	for j := range as {
+		gone := slices.Contains(t.Attr(r).Axes, j-len(as))
+		if i == 0 && !gone {
+			return j, true
+		}
+		if !gone || len(as) == len(t.Shape(r)) {
+			i--
+		}
+	}
+	return 0, false
 }
 
 // rowwise reports whether an operation of one argument knows no rows but its own: where
