@@ -43,7 +43,8 @@ func (s *Sorter) Nth(x []float64, k int) float64 {
 		keys = keys[:kept]
 	}
 	if or != and {
-		slices.Sort(keys)
+		s.room = slices.Grow(s.room[:0], len(keys))[:len(keys)]
+		sortWords(keys, s.room)
 	}
 	switch key := keys[among]; {
 	case key == math.MaxUint64:

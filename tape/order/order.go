@@ -23,7 +23,7 @@ type Sorter struct {
 }
 
 const (
-	leastRadix = 400     // numbers from which on they are sorted digit by digit
+	leastRadix = 500     // numbers from which on they are sorted digit by digit
 	leastWide  = 1 << 15 // from which on 32 bits would be shared by many
 )
 
@@ -101,11 +101,11 @@ func (s *Sorter) Sort(dst, x []float64) {
 // these, the last one first; a byte that all share is passed over.
 func (s *Sorter) sortRanks(x []uint64, bit int) {
 	n := len(x)
+	s.room = slices.Grow(s.room[:0], n)[:n]
 	if n < leastRadix {
-		slices.Sort(x)
+		sortWords(x, s.room)
 		return
 	}
-	s.room = slices.Grow(s.room[:0], n)[:n]
 	or, and := uint64(0), uint64(math.MaxUint64)
 	for _, p := range x {
 		or |= p

@@ -15,7 +15,7 @@ func TestSorter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, math.Copysign(0, -1), math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324, 1, -1}
 	var s Sorter
-	for _, n := range []int{0, 1, 2, 3, 20, leastRadix - 1, leastRadix, leastRadix + 1, 1000, 5000, 300} {
+	for _, n := range []int{0, 1, 2, 3, 7, 8, 9, 16, 20, 100, leastRadix - 1, leastRadix, leastRadix + 1, 1000, 5000, 300} {
 		for _, form := range []func() float64{
 			r.NormFloat64,
 			func() float64 { return odd[r.IntN(len(odd))] },
