@@ -152,7 +152,7 @@ const (
 )
 
 // near computes the slopes at some distances on each side; nil where that cannot be told.
-func (s *session) near(m *mover, distances []int, only bool) (sides [][][][]unbounded.Number) {
+func (s *session) near(m *mover, distances []int64, only bool) (sides [][][][]unbounded.Number) {
 	rows := s.unfactored()
 	m.summand = math.MinInt32
 	for m.side = range m.sides {

@@ -13,9 +13,9 @@ import (
 // exact, and nothing but the limit is left of a sum; what is not 0 keeps half of its digits. Much
 // closer, one over the logarithm is as good as 0, but exponentials of logarithms have no digits left.
 var (
-	fromZero   = []int{180, 360}
-	muchCloser = []int{180 << 20, 180 << 42}
-	fromOthers = []int{22, 26}
+	fromZero   = []int64{180, 360}
+	muchCloser = []int64{180 << 20, 180 << 42}
+	fromOthers = []int64{22, 26}
 )
 
 // A mover moves the numbers that derivatives are taken by.
@@ -30,7 +30,7 @@ type mover struct {
 	together bool // limits are taken of all slopes or of none
 
 	side     int
-	distance int   // as a power of 1/2
+	distance int64 // as a power of 1/2
 	only     bool  // what is 0
 	summand  int64 // the exponent of the largest number that was added to another
 }
@@ -130,9 +130,9 @@ func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	}
 	d := m.direction(from + k)
 	if v == 0 {
-		return unbounded.Number{M: d, E: int64(-m.distance)}.Normal()
+		return unbounded.Number{M: d, E: -m.distance}.Normal()
 	}
-	return unbounded.Of(v + v*math.Ldexp(d, -m.distance))
+	return unbounded.Of(v + v*math.Ldexp(d, -int(m.distance)))
 }
 
 // direction is how far the number at a place among all moves, by the side.
