@@ -31,16 +31,8 @@ var (
 
 // Parts of LgammaPair and DigammaPair that are assembly: log and rest become the result.
 var (
-	lgammaPairBy = func(log, rest, x []float64) {
-		for i, x := range x[:len(log)] {
-			log[i], rest[i] = pairWithin(lgammaPair, x, log[i], rest[i])
-		}
-	}
-	digammaPairBy = func(log, rest, x []float64) {
-		for i, x := range x[:len(log)] {
-			log[i], rest[i] = pairWithin(digammaPair, x, log[i], rest[i])
-		}
-	}
+	lgammaPairBy  = func(log, rest, x []float64) { eachWithin(lgammaPair, log, rest, x) }
+	digammaPairBy = func(log, rest, x []float64) { eachWithin(digammaPair, log, rest, x) }
 )
 
 // Lgamma is log|gamma| of every element: infinite at 0 and negative integers.
@@ -95,6 +87,13 @@ var DigammaPair = func(h, l, x []float64) {
 func DigammaPairOf(x float64) (h, l float64) {
 	log, rest := logTwinOf(x)
 	return pairWithin(digammaPair, x, log, rest)
+}
+
+func eachWithin(pair func(x, log, rest float64) (h, l float64), log, rest, x []float64) {
+	rest = rest[:len(log)]
+	for i, x := range x[:len(log)] {
+		log[i], rest[i] = pairWithin(pair, x, log[i], rest[i])
+	}
 }
 
 func pairWithin(pair func(x, log, rest float64) (h, l float64), x, log, rest float64) (h, l float64) {

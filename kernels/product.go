@@ -355,7 +355,7 @@ func (x *cut[T]) block(by Workers) {
 		// Some parts for each worker: one may be busy elsewhere. A part of few rows would
 		// read B all too often, one of few columns pack A.
 		parts := 4 * by.Count
-		x.high = min(x.rows, max(32, ((x.m+parts-1)/parts+7)&^7))
+		x.high = min(x.rows, x.band(parts))
 		bands := (x.m + x.high - 1) / x.high
 		least := 1
 		if x.packA {
@@ -379,6 +379,15 @@ func (x *cut[T]) block(by Workers) {
 	for i := range x.parts {
 		x.part(i)
 	}
+}
+
+// band is how many rows each of so many parts has, in tiles, and at least 32.
+func (x *cut[T]) band(parts int) int { return max(32, ((x.m+parts-1)/parts+7)&^7) }
+
+// packOne packs panel p of B.
+func (x *cut[T]) packOne(p int) {
+	j := p * x.width
+	x.packPanel(x.packed.panels[j*x.k:], x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
 }
 
 // packPanel packs k rows of up to a panel's width.
@@ -423,7 +432,7 @@ func (x *cut[T]) beReady(j int) {
 func (x *cut[T]) makeReady(state *atomic.Uint32, j int) {
 	left := uint32(panelRaw)
 	defer func() { state.Store(left) }()
-	x.packPanel(x.packed.panels[j*x.k:], x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
+	x.packOne(j / x.width)
 	left = panelReady
 }
 

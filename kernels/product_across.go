@@ -45,15 +45,8 @@ func (x *cut[T]) multiplyAcross(by Workers) {
 	if x.packB {
 		by.Share(panels, shared.packOne)
 	}
-	parts := 4 * by.Count
-	high := max(32, ((x.m+parts-1)/parts+7)&^7)
+	high := x.band(4 * by.Count)
 	by.Share((x.m+high-1)/high, func(i int) { shared.rowsAcross(i*high, min((i+1)*high, x.m)) })
-}
-
-// packOne packs panel p of B.
-func (x *cut[T]) packOne(p int) {
-	j := p * x.width
-	x.packPanel(x.packed.panels[j*x.k:], x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
 }
 
 // rowsAcross multiplies rows top to end-1 of A by the block: whole panels in tiles of eight rows along C, what
