@@ -116,7 +116,7 @@ func TestCommandLines(t *testing.T) {
 		{"grad {a:x,b:x^2} -a x=[1,2] --with {b:1} -r", "", 0, "^2 4\n$", ""},
 		{"grad y={a:x,b:x^2};y -a x=[1,2] --with y.b=1 -r", "", 0, "^2 4\n$", ""},
 		{"grad y=(x,x^2);y -a x=[1,2] --with y[1]=1 -r", "", 0, "^2 4\n$", ""},
-		{"grad {a:x,b:x^2} -a x=[1,2] --with {c:1} -r", "", 2, "", "--with c: it is not a part of the target(.|\n)*are a, b"},
+		{"grad {a:x,b:x^2} -a x=[1,2] --with {c:1} -r", "", 2, "", "--with c: it is not a part of the target(.|\n)*the parts of the target are a, b"},
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.v=1 -w p.w -r", "", 2, "", "--with p.v: it is not a source(.|\n)*p.w"},
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.z=1 -r", "", 2, "", "--with p.z: it is not a source"},
 		{"jvp x^2 -a x=1", "", 2, "", "needs a tangent for each source(.|\n)*hint: --with x=…, in its shape"},

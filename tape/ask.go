@@ -306,7 +306,7 @@ func (s *session) upstream(a *asked) value {
 		panic(&Misuse{Kind: "usage", Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
 	}
 	if _, one := a.val.(Ref); w.Kind != tensor.KindRecord || !one && len(s.q.Of) < 2 && w.Get(a.name) == nil {
-		return s.filled(a.name, a.val, w, "part of the target")
+		return s.filled(a.name, a.val, w, aPart)
 	}
 	var names []string
 	for _, t := range s.targets {
@@ -314,7 +314,7 @@ func (s *session) upstream(a *asked) value {
 	}
 	for _, f := range w.Fields {
 		if !slices.Contains(names, f.Name) {
-			m := notAmong(f.Name, "target", names)
+			m := notAmong(f.Name, aTarget, names)
 			if len(names) == 1 {
 				m.Hint = "write --with VALUE for the only target"
 			}
@@ -328,7 +328,7 @@ func (s *session) upstream(a *asked) value {
 	if g == nil {
 		panic(&Misuse{Kind: "usage", Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
 	}
-	return s.filled(a.name, a.val, g, "part of the target")
+	return s.filled(a.name, a.val, g, aPart)
 }
 
 // tangentTree lines --with up with the sources; a bare value is for the only one.
@@ -355,12 +355,12 @@ func (s *session) tangentTree(tree *record) value {
 	}
 	w.Leaves("", func(path string, leaf *tensor.Value) {
 		if leaf.Kind != tensor.KindNone && !slices.ContainsFunc(tree.names, func(n string) bool { return path == n || leadsInto(path, n) }) {
-			panic(notAmong(path, "source", tree.names))
+			panic(notAmong(path, aSource, tree.names))
 		}
 	})
 	out := &tuple{}
 	for i, n := range tree.names {
-		out.elems = append(out.elems, s.filled(n, tree.elems[i], w.At(n), "source"))
+		out.elems = append(out.elems, s.filled(n, tree.elems[i], w.At(n), aSource))
 	}
 	return out
 }
@@ -371,14 +371,23 @@ func leadsInto(path, outer string) bool {
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
 }
 
+// A noun is what --with names.
+type noun struct{ one, many string }
+
+var (
+	aSource = noun{"source", "sources"}
+	aTarget = noun{"target", "targets"}
+	aPart   = noun{"part of the target", "parts of the target"}
+)
+
 // notAmong says that --with names what is none of the sources, or targets.
-func notAmong(name, what string, names []string) *Misuse {
-	return &Misuse{Kind: "usage", Msg: "--with " + name + ": it is not a " + what, Hint: "the " + what + "s are " + expr.Some(names), Pos: expr.NoPos}
+func notAmong(name string, what noun, names []string) *Misuse {
+	return &Misuse{Kind: "usage", Msg: "--with " + name + ": it is not a " + what.one, Hint: "the " + what.many + " are " + expr.Some(names), Pos: expr.NoPos}
 }
 
 // filled is v, of --with, in the structure that like has at a path, with none for what it leaves out:
 // a source without a tangent stands still.
-func (s *session) filled(path string, like value, v *tensor.Value, what string) value {
+func (s *session) filled(path string, like value, v *tensor.Value, what noun) value {
 	if v == nil {
 		return &none{}
 	}
