@@ -137,8 +137,9 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			}
 			i++
 			if depth--; depth == 0 {
+				v := p.finished(out, p.dims[1:deepest+1], bools)
 				p.i = i
-				return p.finished(out, p.dims[1:deepest+1], bools), nil
+				return v, nil
 			}
 			p.count[depth]++
 		}
@@ -191,7 +192,7 @@ func areIs(n int) string {
 	return "are"
 }
 
-// finished makes the tensor of out and takes its numbers from the arena.
+// finished makes the tensor of out, whose text begins at p.i, and takes its numbers from the arena.
 func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Value {
 	x := p.pool.leaf()
 	t := &x.tensor
@@ -201,7 +202,7 @@ func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Value {
 	if bools > 0 && bools == len(out) {
 		t.DType = tensor.Bool
 	} else if bools > 0 && p.mixed == none {
-		p.mixed = p.i - 1 // booleans first, a number later
+		p.mixed = p.element(p.i, bools) // booleans first, a number later
 	}
 	return &x.value
 }

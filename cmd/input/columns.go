@@ -148,7 +148,7 @@ func (f *frame) document() (*Document, error) {
 			continue
 		}
 		doc.Notes = append(doc.Notes, f.notes(i)...)
-		problem := unsafeName(name)
+		problem := badName(name)
 		if problem == "" {
 			problem = doc.place(name, vector(f.data[i]), f.file)
 		}

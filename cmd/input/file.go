@@ -218,7 +218,7 @@ func (s *Source) archive(in *stream, leaveOut bool) (*Document, error) {
 	}
 	doc := &Document{Name: in.name}
 	for _, name := range a.Names {
-		if problem := unsafeName(name); problem != "" {
+		if problem := badName(name); problem != "" {
 			return nil, &Error{File: in.name, Msg: problem}
 		}
 		t, notes, err := a.Read(name, s.MaxBytes)

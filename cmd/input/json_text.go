@@ -121,7 +121,7 @@ func (p *parser) fields(field func(key string, at int)) {
 			p.badKey()
 		}
 		key := p.str()
-		if problem := unsafeName(key); problem != "" {
+		if problem := badName(key); problem != "" {
 			p.fail(at, problem, "")
 		}
 		p.path = append(p.path, step{name: key})

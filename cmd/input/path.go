@@ -127,9 +127,12 @@ func (d *Document) place(name string, v *tensor.Value, from string) (problem str
 	return ""
 }
 
-// unsafeName says what in a name would give orders to a terminal, or write over other text
-// there, instead of being seen; or "".
-func unsafeName(name string) string {
+// badName says why a name would not be seen as one: it is empty, or something in it would give
+// orders to a terminal, or write over other text there; or "".
+func badName(name string) string {
+	if name == "" {
+		return "a name is empty"
+	}
 	for _, r := range name {
 		if r >= ' ' && r < 0x7f {
 			continue
