@@ -110,6 +110,10 @@ func TestCommandLines(t *testing.T) {
 		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[1]=1 -w q[1] -r", "", 0, "^1\n$", ""},
 		{"jvp q[0].a^2*q[1] -a q=({a:1},2) --with q[0].a=1 -r", "", 0, "^4\n$", ""},
 		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[2]=1 -r", "", 2, "", "--with q.2.: q has 2 parts"},
+		{"jvp q[0]^2*q[1] -a q=(1,2) --with q=(1,) -r", "", 2, "", "--with has 1 part for q, which has 2"}, // what is written whole is whole
+		{"vjp (x,x^2) -a x=3 --with (1,) -r", "", 2, "", "--with has 1 part for the target, which has 2"},
+		{"grad (x,x^2) -a x=3 --with (1,2,3) -r", "", 2, "", "--with has 3 parts for the target, which has 2"},
+		{"vjp y=(x,x^2);y -a x=3 --with (1,2,3) -r", "", 2, "", "--with has 3 parts for y, which has 2"},
 		{"jvp q[0]^2*q[1] -a q=(1,2) --with q[99999999999]=1 -r", "", 4, "", "entry 0 of the list must come before"},
 		{"jvp sum(x^2) -a x=[1,2] --with x[0]=1 -r", "", 3, "", "the tangent is a tuple of 1, for one tensor"},
 		{"grad {a:x,b:x^2} -a x=[1,2] --with {b:2,a:1} -r", "", 0, "^5 9\n$", ""},
@@ -169,7 +173,7 @@ func TestCommandLines(t *testing.T) {
 		{"grad x[np.newaxis] -a x=1", "", 3, "", "there are no modules.*\n.*\n.*\n.*write None"},
 		{"grad x -a x=tf.linspace(0,1,3)", "", 4, "", "there are no modules: write linspace\\(0,1,3\\)"},
 		{"grad layer/w -i -", `{"layer/w": 2}`, 4, "", "'layer/w' is no name in a program"},
-		{"grad x -i -", `{"": 2}`, 4, "", "hint: --at x=…\n$"},
+		{"grad x -i -", `{"": 2}`, 4, "", "a name is empty"},
 		{"grad dy/dx", "", 4, "", "grad\\(y, x\\)"},
 		{"grad x^2 -p p.nabla", "", 4, "", "p.nabla: no such file"},
 		{"grad x.reshape(2,1) -a x=[1,2]", "", 3, "", "write reshape\\(x, …\\)"},
@@ -360,6 +364,11 @@ func TestTimeout(t *testing.T) {
 	code, out, err := run("", "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny", "--timeout", "100ms")
 	if took := time.Since(start); code != 5 || out != "" || !strings.Contains(err, "time limit") || took > 2*time.Second {
 		t.Errorf("an endless loop: exit %d after %v, %q, want 5 and the time limit", code, took, err)
+	}
+	// It is shown what ran, not what was read last.
+	_, _, err = run("", "y = x; for i in range(1000000000) { y = sin(y)*x }; y", "-a", "x=1", "--timeout", "100ms")
+	if !strings.Contains(err, "\n"+strings.Repeat(" ", 44)+"~~~~~~^~\n") {
+		t.Errorf("a long loop ends with %s, which does not point to its body", err)
 	}
 }
 

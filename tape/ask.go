@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -396,8 +397,11 @@ func (s *session) filled(path string, like value, v *tensor.Value, what noun) va
 		if v.Kind != tensor.KindList {
 			break
 		}
-		if n := len(like.elems); len(v.List) > n {
+		switch n := len(like.elems); {
+		case v.Open && len(v.List) > n:
 			panic(&Misuse{Kind: "usage", Msg: fmt.Sprintf("--with %s[%d]: %s has %s", path, len(v.List)-1, path, expr.Plural(n, "part")), Pos: expr.NoPos})
+		case !v.Open && len(v.List) != n:
+			panic(&Misuse{Kind: "usage", Msg: fmt.Sprintf("--with has %s for %s, which has %d", expr.Plural(len(v.List), "part"), cmp.Or(path, "the target"), n), Pos: expr.NoPos})
 		}
 		out := &tuple{}
 		for i, e := range like.elems {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -35,7 +36,9 @@ func (t *Tape) values(rs []Ref) *execution {
 	x.begin(p, t.desk.values.of(p.slots))
 	x.direct, x.loads, x.args, x.odd = t.desk.values.of(8), t.desk.values.of(8), t.desk.values.of(4), t.desk.odd[:]
 	x.whole = true
+	t.busy = true
 	x.run()
+	t.busy = false
 	t.Stats.add(p, 1)
 	for _, r := range want {
 		if !t.known(r) {
@@ -135,6 +138,7 @@ func (x *execution) run() {
 	}
 	for i := range x.p.steps {
 		s := &x.p.steps[i]
+		t.at = expr.NoPos
 		if t.check != nil && i&63 == 0 {
 			t.check()
 		}
@@ -264,6 +268,7 @@ func (x *execution) one(r Ref) {
 		data[i] = x.data(x.p.same[a])
 	}
 	in := &t.ins[r]
+	t.at = in.Pos
 	if s := x.p.slot[r]; s >= 0 && x.p.view[s] {
 		off := 0
 		if in.Op() == opBlock {

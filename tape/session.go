@@ -119,6 +119,10 @@ func (s *session) rescue(err *error) {
 	case m.Pos >= 0:
 		e.Mark = m.Pos
 		e.Where = s.spanAt(m.Pos)
+	case s.t != nil && s.t.busy: // what was lowered last has nothing to do with it
+		if s.t.at >= 0 {
+			e.Where, e.Mark = s.spanAt(s.t.at), s.t.at
+		}
 	case s.lo != nil && s.lo.cur != nil:
 		e.Where, e.Mark = s.lo.cur.Where(), s.lo.cur.Mark()
 	}

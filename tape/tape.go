@@ -110,15 +110,17 @@ type Tape struct {
 	sites        []kinkSite        // where derivatives were taken that may not exist
 	bodies       map[Ref]*bodyCall // values of functions with kinks that are written in nabla
 	kinksOn      bool
-	inner        int    // how many derivative sweeps are being recorded
-	sloping      bool   // whether slopes of eigenvalues are being recorded
-	isBody       bool   // the body of a loop: placeholders have no values
-	forks        *forks // conditions in that body
-	isStrip      bool   // some rows of a chain of another tape
-	ready        *Plan  // made to see what it costs, and likely to be asked for next
-	check        func() // called now and then while running: panics when time is up
-	log          *log   // what recording computed and looked at; nil when nobody wants to know
-	passing      bool   // what is computed now is forgotten before the tape runs again
+	inner        int      // how many derivative sweeps are being recorded
+	sloping      bool     // whether slopes of eigenvalues are being recorded
+	isBody       bool     // the body of a loop: placeholders have no values
+	forks        *forks   // conditions in that body
+	isStrip      bool     // some rows of a chain of another tape
+	ready        *Plan    // made to see what it costs, and likely to be asked for next
+	check        func()   // called now and then while running: panics when time is up
+	busy         bool     // a plan is
+	at           expr.Pos // of what of it runs by itself
+	log          *log     // what recording computed and looked at; nil when nobody wants to know
+	passing      bool     // what is computed now is forgotten before the tape runs again
 	passed       []Ref
 	compressions []*compression // Jacobians that are computed from few lines
 	apart        bool           // no two of those lines are computed as one

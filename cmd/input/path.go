@@ -208,7 +208,7 @@ func (d *Document) graft(root *tensor.Value, path []step, v *tensor.Value) (prob
 		return d.graft(next, path[1:], v)
 	}
 	if root.Kind == tensor.KindNone {
-		root.Kind = tensor.KindList
+		root.Kind, root.Open = tensor.KindList, d.partial
 	}
 	if root.Kind != tensor.KindList {
 		return taken
