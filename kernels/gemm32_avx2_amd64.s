@@ -98,7 +98,7 @@ whole8:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times8
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y8, Y9
@@ -126,10 +126,52 @@ whole8:
 	VADDPS       Y8, Y7, Y7
 
 times8:
-	CMPQ    64(AX), $0x08
-	JNE     ragged8
-	CMPQ    144(AX), $0x00
-	JE      writeWhole8
+	CMPQ        64(AX), $0x08
+	JNE         ragged8
+	CMPQ        144(AX), $0x00
+	JE          writeWhole8
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong8
+	MOVQ        144(AX), R10
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y8, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y1
+	VMOVUPD     Y1, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y2
+	VMOVUPD     Y2, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y3
+	VMOVUPD     Y3, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y4
+	VMOVUPD     Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y5
+	VMOVUPD     Y5, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y6
+	VMOVUPD     Y6, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y7
+	VMOVUPD     Y7, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written8
+
+writeWholeStrong8:
 	MOVQ    144(AX), R10
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, R11
@@ -229,13 +271,63 @@ writeWhole8:
 	JMP     written8
 
 ragged8:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y8
-	CMPQ       144(AX), $0x00
-	JE         write8
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y8
+	CMPQ        144(AX), $0x00
+	JE          write8
+	CMPQ        232(AX), $0x00
+	JE          writeStrong8
+	MOVQ        144(AX), R10
+	VXORPD      Y9, Y9, Y9
+	MOVQ        CX, R11
+	VMASKMOVPS  (R10), Y8, Y10
+	VFMADD132PS Y10, Y9, Y0
+	VMASKMOVPS  Y0, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y1
+	VMASKMOVPS  Y1, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y2
+	VMASKMOVPS  Y2, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y3
+	VMASKMOVPS  Y3, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y4
+	VMASKMOVPS  Y4, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y5
+	VMASKMOVPS  Y5, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y6
+	VMASKMOVPS  Y6, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y7
+	VMASKMOVPS  Y7, Y8, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written8
+
+writeStrong8:
 	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
@@ -371,7 +463,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y4, Y5
@@ -387,10 +479,36 @@ whole4:
 	VADDPS       Y4, Y3, Y3
 
 times4:
-	CMPQ    64(AX), $0x08
-	JNE     ragged4
-	CMPQ    144(AX), $0x00
-	JE      writeWhole4
+	CMPQ        64(AX), $0x08
+	JNE         ragged4
+	CMPQ        144(AX), $0x00
+	JE          writeWhole4
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y4, Y4, Y4
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y4, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y4, Y1
+	VMOVUPD     Y1, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y4, Y2
+	VMOVUPD     Y2, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y4, Y3
+	VMOVUPD     Y3, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeWholeStrong4:
 	MOVQ    144(AX), R10
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, R11
@@ -446,13 +564,43 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y4
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y4
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y5, Y5, Y5
+	MOVQ        CX, R11
+	VMASKMOVPS  (R10), Y4, Y6
+	VFMADD132PS Y6, Y5, Y0
+	VMASKMOVPS  Y0, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y4, Y0
+	VFMADD132PS Y0, Y5, Y1
+	VMASKMOVPS  Y1, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y4, Y0
+	VFMADD132PS Y0, Y5, Y2
+	VMASKMOVPS  Y2, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y4, Y0
+	VFMADD132PS Y0, Y5, Y3
+	VMASKMOVPS  Y3, Y4, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
@@ -536,7 +684,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y2, Y3
@@ -546,10 +694,28 @@ whole2:
 	VADDPS       Y2, Y1, Y1
 
 times2:
-	CMPQ    64(AX), $0x08
-	JNE     ragged2
-	CMPQ    144(AX), $0x00
-	JE      writeWhole2
+	CMPQ        64(AX), $0x08
+	JNE         ragged2
+	CMPQ        144(AX), $0x00
+	JE          writeWhole2
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y2, Y2, Y2
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y2, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y2, Y1
+	VMOVUPD     Y1, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeWholeStrong2:
 	MOVQ    144(AX), R10
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, R11
@@ -583,13 +749,33 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y2
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y2
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y3, Y3, Y3
+	MOVQ        CX, R11
+	VMASKMOVPS  (R10), Y2, Y4
+	VFMADD132PS Y4, Y3, Y0
+	VMASKMOVPS  Y0, Y2, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPS  (R10), Y2, Y0
+	VFMADD132PS Y0, Y3, Y1
+	VMASKMOVPS  Y1, Y2, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
@@ -648,17 +834,31 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y1
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y1, Y1
 	VADDPS       Y1, Y0, Y0
 
 times1:
-	CMPQ    64(AX), $0x08
-	JNE     ragged1
-	CMPQ    144(AX), $0x00
-	JE      writeWhole1
+	CMPQ        64(AX), $0x08
+	JNE         ragged1
+	CMPQ        144(AX), $0x00
+	JE          writeWhole1
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y1, Y1, Y1
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y1, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeWholeStrong1:
 	MOVQ    144(AX), R10
 	VXORPD  Y1, Y1, Y1
 	MOVQ    CX, R11
@@ -681,13 +881,28 @@ writeWhole1:
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y1
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y1
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y2, Y2, Y2
+	MOVQ        CX, R11
+	VMASKMOVPS  (R10), Y1, Y3
+	VFMADD132PS Y3, Y2, Y0
+	VMASKMOVPS  Y0, Y1, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y2, Y2, Y2
 	MOVQ       CX, R11
@@ -842,7 +1057,7 @@ whole6:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times6
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -870,10 +1085,56 @@ whole6:
 	VADDPS       Y12, Y11, Y11
 
 times6:
-	CMPQ    64(AX), $0x10
-	JNE     ragged6
-	CMPQ    144(AX), $0x00
-	JE      writeWhole6
+	CMPQ        64(AX), $0x10
+	JNE         ragged6
+	CMPQ        144(AX), $0x00
+	JE          writeWhole6
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong6
+	MOVQ        144(AX), R10
+	VXORPD      Y12, Y12, Y12
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y12, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y12, Y1
+	VMOVUPD     Y1, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y2
+	VMOVUPD     Y2, (R11)
+	VFMADD132PS 32(R10), Y12, Y3
+	VMOVUPD     Y3, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y4
+	VMOVUPD     Y4, (R11)
+	VFMADD132PS 32(R10), Y12, Y5
+	VMOVUPD     Y5, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y6
+	VMOVUPD     Y6, (R11)
+	VFMADD132PS 32(R10), Y12, Y7
+	VMOVUPD     Y7, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y8
+	VMOVUPD     Y8, (R11)
+	VFMADD132PS 32(R10), Y12, Y9
+	VMOVUPD     Y9, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y10
+	VMOVUPD     Y10, (R11)
+	VFMADD132PS 32(R10), Y12, Y11
+	VMOVUPD     Y11, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written6
+
+writeWholeStrong6:
 	MOVQ    144(AX), R10
 	VXORPD  Y12, Y12, Y12
 	MOVQ    CX, R11
@@ -999,13 +1260,65 @@ writeWhole6:
 	JMP     written6
 
 ragged6:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y12
-	CMPQ       144(AX), $0x00
-	JE         write6
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y12
+	CMPQ        144(AX), $0x00
+	JE          write6
+	CMPQ        232(AX), $0x00
+	JE          writeStrong6
+	MOVQ        144(AX), R10
+	VXORPD      Y13, Y13, Y13
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y13, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y1
+	VMASKMOVPS  Y1, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y3
+	VMASKMOVPS  Y3, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y4
+	VMOVUPD     Y4, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y5
+	VMASKMOVPS  Y5, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y6
+	VMOVUPD     Y6, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y7
+	VMASKMOVPS  Y7, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y8
+	VMOVUPD     Y8, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y9
+	VMASKMOVPS  Y9, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y10
+	VMOVUPD     Y10, (R11)
+	VMASKMOVPS  32(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y11
+	VMASKMOVPS  Y11, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written6
+
+writeStrong6:
 	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
@@ -1178,7 +1491,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1198,10 +1511,44 @@ whole4:
 	VADDPS       Y8, Y7, Y7
 
 times4:
-	CMPQ    64(AX), $0x10
-	JNE     ragged4
-	CMPQ    144(AX), $0x00
-	JE      writeWhole4
+	CMPQ        64(AX), $0x10
+	JNE         ragged4
+	CMPQ        144(AX), $0x00
+	JE          writeWhole4
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y8, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y8, Y1
+	VMOVUPD     Y1, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y2
+	VMOVUPD     Y2, (R11)
+	VFMADD132PS 32(R10), Y8, Y3
+	VMOVUPD     Y3, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y4
+	VMOVUPD     Y4, (R11)
+	VFMADD132PS 32(R10), Y8, Y5
+	VMOVUPD     Y5, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y8, Y6
+	VMOVUPD     Y6, (R11)
+	VFMADD132PS 32(R10), Y8, Y7
+	VMOVUPD     Y7, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeWholeStrong4:
 	MOVQ    144(AX), R10
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, R11
@@ -1289,13 +1636,51 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y8
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y8
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y9, Y9, Y9
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y9, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPS  32(R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y1
+	VMASKMOVPS  Y1, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y9, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPS  32(R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y3
+	VMASKMOVPS  Y3, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y9, Y4
+	VMOVUPD     Y4, (R11)
+	VMASKMOVPS  32(R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y5
+	VMASKMOVPS  Y5, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y9, Y6
+	VMOVUPD     Y6, (R11)
+	VMASKMOVPS  32(R10), Y8, Y0
+	VFMADD132PS Y0, Y9, Y7
+	VMASKMOVPS  Y7, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
@@ -1416,7 +1801,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1428,10 +1813,32 @@ whole2:
 	VADDPS       Y4, Y3, Y3
 
 times2:
-	CMPQ    64(AX), $0x10
-	JNE     ragged2
-	CMPQ    144(AX), $0x00
-	JE      writeWhole2
+	CMPQ        64(AX), $0x10
+	JNE         ragged2
+	CMPQ        144(AX), $0x00
+	JE          writeWhole2
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y4, Y4, Y4
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y4, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y4, Y1
+	VMOVUPD     Y1, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y4, Y2
+	VMOVUPD     Y2, (R11)
+	VFMADD132PS 32(R10), Y4, Y3
+	VMOVUPD     Y3, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeWholeStrong2:
 	MOVQ    144(AX), R10
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, R11
@@ -1481,13 +1888,37 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y4
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y4
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y5, Y5, Y5
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y5, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPS  32(R10), Y4, Y0
+	VFMADD132PS Y0, Y5, Y1
+	VMASKMOVPS  Y1, Y4, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y5, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPS  32(R10), Y4, Y0
+	VFMADD132PS Y0, Y5, Y3
+	VMASKMOVPS  Y3, Y4, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
@@ -1565,7 +1996,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1573,10 +2004,26 @@ whole1:
 	VADDPS       Y2, Y1, Y1
 
 times1:
-	CMPQ    64(AX), $0x10
-	JNE     ragged1
-	CMPQ    144(AX), $0x00
-	JE      writeWhole1
+	CMPQ        64(AX), $0x10
+	JNE         ragged1
+	CMPQ        144(AX), $0x00
+	JE          writeWhole1
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y2, Y2, Y2
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y2, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y2, Y1
+	VMOVUPD     Y1, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeWholeStrong1:
 	MOVQ    144(AX), R10
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, R11
@@ -1607,13 +2054,30 @@ writeWhole1:
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y2
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y2
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y3, Y3, Y3
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y3, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPS  32(R10), Y2, Y0
+	VFMADD132PS Y0, Y3, Y1
+	VMASKMOVPS  Y1, Y2, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
@@ -1755,7 +2219,7 @@ whole4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1779,10 +2243,52 @@ whole4:
 	VADDPS       Y12, Y11, Y11
 
 times4:
-	CMPQ    64(AX), $0x18
-	JNE     ragged4
-	CMPQ    144(AX), $0x00
-	JE      writeWhole4
+	CMPQ        64(AX), $0x18
+	JNE         ragged4
+	CMPQ        144(AX), $0x00
+	JE          writeWhole4
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y12, Y12, Y12
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y12, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y12, Y1
+	VMOVUPD     Y1, 32(R11)
+	VFMADD132PS 64(R10), Y12, Y2
+	VMOVUPD     Y2, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PS 32(R10), Y12, Y4
+	VMOVUPD     Y4, 32(R11)
+	VFMADD132PS 64(R10), Y12, Y5
+	VMOVUPD     Y5, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y6
+	VMOVUPD     Y6, (R11)
+	VFMADD132PS 32(R10), Y12, Y7
+	VMOVUPD     Y7, 32(R11)
+	VFMADD132PS 64(R10), Y12, Y8
+	VMOVUPD     Y8, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y12, Y9
+	VMOVUPD     Y9, (R11)
+	VFMADD132PS 32(R10), Y12, Y10
+	VMOVUPD     Y10, 32(R11)
+	VFMADD132PS 64(R10), Y12, Y11
+	VMOVUPD     Y11, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeWholeStrong4:
 	MOVQ    144(AX), R10
 	VXORPD  Y12, Y12, Y12
 	MOVQ    CX, R11
@@ -1902,13 +2408,59 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x10, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y12
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x10, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y12
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y13, Y13, Y13
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y13, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y13, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPS  64(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y2
+	VMASKMOVPS  Y2, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PS 32(R10), Y13, Y4
+	VMOVUPD     Y4, 32(R11)
+	VMASKMOVPS  64(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y5
+	VMASKMOVPS  Y5, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y6
+	VMOVUPD     Y6, (R11)
+	VFMADD132PS 32(R10), Y13, Y7
+	VMOVUPD     Y7, 32(R11)
+	VMASKMOVPS  64(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y8
+	VMASKMOVPS  Y8, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y13, Y9
+	VMOVUPD     Y9, (R11)
+	VFMADD132PS 32(R10), Y13, Y10
+	VMOVUPD     Y10, 32(R11)
+	VMASKMOVPS  64(R10), Y12, Y0
+	VFMADD132PS Y0, Y13, Y11
+	VMASKMOVPS  Y11, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
@@ -2068,7 +2620,7 @@ whole2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y6
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2082,10 +2634,36 @@ whole2:
 	VADDPS       Y6, Y5, Y5
 
 times2:
-	CMPQ    64(AX), $0x18
-	JNE     ragged2
-	CMPQ    144(AX), $0x00
-	JE      writeWhole2
+	CMPQ        64(AX), $0x18
+	JNE         ragged2
+	CMPQ        144(AX), $0x00
+	JE          writeWhole2
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y6, Y6, Y6
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y6, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y6, Y1
+	VMOVUPD     Y1, 32(R11)
+	VFMADD132PS 64(R10), Y6, Y2
+	VMOVUPD     Y2, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y6, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PS 32(R10), Y6, Y4
+	VMOVUPD     Y4, 32(R11)
+	VFMADD132PS 64(R10), Y6, Y5
+	VMOVUPD     Y5, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeWholeStrong2:
 	MOVQ    144(AX), R10
 	VXORPD  Y6, Y6, Y6
 	MOVQ    CX, R11
@@ -2151,13 +2729,41 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x10, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y6
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x10, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y6
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y7, Y7, Y7
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y7, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y7, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPS  64(R10), Y6, Y0
+	VFMADD132PS Y0, Y7, Y2
+	VMASKMOVPS  Y2, Y6, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PS (R10), Y7, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PS 32(R10), Y7, Y4
+	VMOVUPD     Y4, 32(R11)
+	VMASKMOVPS  64(R10), Y6, Y0
+	VFMADD132PS Y0, Y7, Y5
+	VMASKMOVPS  Y5, Y6, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y7, Y7, Y7
 	MOVQ       CX, R11
@@ -2254,7 +2860,7 @@ whole1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y3
-	CMPB         232(AX), $0x00
+	CMPB         240(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -2263,10 +2869,28 @@ whole1:
 	VADDPS       Y3, Y2, Y2
 
 times1:
-	CMPQ    64(AX), $0x18
-	JNE     ragged1
-	CMPQ    144(AX), $0x00
-	JE      writeWhole1
+	CMPQ        64(AX), $0x18
+	JNE         ragged1
+	CMPQ        144(AX), $0x00
+	JE          writeWhole1
+	CMPQ        232(AX), $0x00
+	JE          writeWholeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y3, Y3, Y3
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y3, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y3, Y1
+	VMOVUPD     Y1, 32(R11)
+	VFMADD132PS 64(R10), Y3, Y2
+	VMOVUPD     Y2, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeWholeStrong1:
 	MOVQ    144(AX), R10
 	VXORPD  Y3, Y3, Y3
 	MOVQ    CX, R11
@@ -2305,13 +2929,32 @@ writeWhole1:
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x10, R10
-	LEAQ       tail32<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*4), Y3
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x10, R10
+	LEAQ        tail32<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*4), Y3
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y4, Y4, Y4
+	MOVQ        CX, R11
+	VFMADD132PS (R10), Y4, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PS 32(R10), Y4, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPS  64(R10), Y3, Y0
+	VFMADD132PS Y0, Y4, Y2
+	VMASKMOVPS  Y2, Y3, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y4, Y4, Y4
 	MOVQ       CX, R11

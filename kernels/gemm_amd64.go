@@ -143,7 +143,8 @@ type call[T float32 | float64] struct {
 	late int // columns of A, two, that are left for when rows are stored
 	keep *T  // where the panel of B is packed
 
-	add bool
+	plain int // not 0 where no number of by is 0, infinite or NaN
+	add   bool
 }
 
 type (
@@ -157,6 +158,9 @@ func (x *call[T]) times(by rowsOf[T], n int) {
 	_ = by.x[(by.n-1)*by.ld+n-1]
 	x.by, x.ldby, x.first = &by.x[by.at*by.ld], size*by.ld, &by.x[0]
 	x.end = uintptr(unsafe.Pointer(x.first)) + uintptr(x.ldby*by.n)
+	if by.plain {
+		x.plain = 1
+	}
 }
 
 // panel is a switch, not a door, so that a call stays on the stack, made field by
@@ -223,10 +227,14 @@ func keeper[T float32 | float64](tile func(x *call[T])) func(dst, c []T, ldc int
 }
 
 // columnRow is that of the multiplier.
-func columnRow(c []float64, ldc int, a []float64, lda int, b []float64, panel int, by []float64, ldby, m, n int) {
+func columnRow(c []float64, ldc int, a []float64, lda int, b []float64, panel int, by []float64, ldby, m, n int, plain bool) {
 	w := multiply.width
 	_, _, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*lda], b[(n-1)/w*panel+(n-1)%w], by[(m-1)*ldby+n-1]
-	columnRowAVX512(&c[0], ldc, &a[0], lda, &b[0], panel, &by[0], ldby, m, n)
+	told := 0
+	if plain {
+		told = 1
+	}
+	columnRowAVX512(&c[0], ldc, &a[0], lda, &b[0], panel, &by[0], ldby, m, n, told)
 }
 
 // several multiplies that many products whose B is one vector of columns, read in place; it reports

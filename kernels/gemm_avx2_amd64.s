@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -125,84 +125,126 @@ whole8:
 	JNE          ragged8
 	CMPQ         144(AX), $0x00
 	JE           writeWhole8
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong8
 	MOVQ         144(AX), R10
 	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y9
-	VMULPD       Y9, Y0, Y10
-	VCMPPD       $0x04, Y8, Y9, Y9
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VANDPD       Y9, Y10, Y10
-	VANDPD       Y10, Y0, Y0
+	VFMADD132PD  (R10), Y8, Y0
 	VMOVUPD      Y0, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y1, Y9
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y1, Y1
-	VANDPD       Y0, Y9, Y9
-	VANDPD       Y9, Y1, Y1
+	VFMADD132PD  (R10), Y8, Y1
 	VMOVUPD      Y1, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  (R10), Y8, Y2
 	VMOVUPD      Y2, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  (R10), Y8, Y3
 	VMOVUPD      Y3, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y4, Y4
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y4, Y4
+	VFMADD132PD  (R10), Y8, Y4
 	VMOVUPD      Y4, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y5, Y5
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y5, Y5
+	VFMADD132PD  (R10), Y8, Y5
 	VMOVUPD      Y5, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y6, Y6
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y6, Y6
+	VFMADD132PD  (R10), Y8, Y6
 	VMOVUPD      Y6, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y7, Y7
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y7, Y7
+	VFMADD132PD  (R10), Y8, Y7
 	VMOVUPD      Y7, (R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written8
+
+writeWholeStrong8:
+	MOVQ    144(AX), R10
+	VXORPD  Y8, Y8, Y8
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y9
+	VMULPD  Y9, Y0, Y10
+	VCMPPD  $0x04, Y8, Y9, Y9
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VANDPD  Y9, Y10, Y10
+	VANDPD  Y10, Y0, Y0
+	VMOVUPD Y0, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y1, Y9
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y1, Y1
+	VANDPD  Y0, Y9, Y9
+	VANDPD  Y9, Y1, Y1
+	VMOVUPD Y1, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y4, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y4, Y4
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y4, Y4
+	VMOVUPD Y4, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y5, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y5, Y5
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y5, Y5
+	VMOVUPD Y5, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y6, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y6, Y6
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y6, Y6
+	VMOVUPD Y6, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y7, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y7, Y7
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y7, Y7
+	VMOVUPD Y7, (R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written8
 
 writeWhole8:
 	MOVQ    CX, R10
@@ -224,13 +266,63 @@ writeWhole8:
 	JMP     written8
 
 ragged8:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y8
-	CMPQ       144(AX), $0x00
-	JE         write8
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y8
+	CMPQ        144(AX), $0x00
+	JE          write8
+	CMPQ        232(AX), $0x00
+	JE          writeStrong8
+	MOVQ        144(AX), R10
+	VXORPD      Y9, Y9, Y9
+	MOVQ        CX, R11
+	VMASKMOVPD  (R10), Y8, Y10
+	VFMADD132PD Y10, Y9, Y0
+	VMASKMOVPD  Y0, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y1
+	VMASKMOVPD  Y1, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y2
+	VMASKMOVPD  Y2, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y3
+	VMASKMOVPD  Y3, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y4
+	VMASKMOVPD  Y4, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y5
+	VMASKMOVPD  Y5, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y6
+	VMASKMOVPD  Y6, Y8, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y7
+	VMASKMOVPD  Y7, Y8, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written8
+
+writeStrong8:
 	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
@@ -339,7 +431,7 @@ written8:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -385,48 +477,74 @@ whole4:
 	JNE          ragged4
 	CMPQ         144(AX), $0x00
 	JE           writeWhole4
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong4
 	MOVQ         144(AX), R10
 	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y5
-	VMULPD       Y5, Y0, Y6
-	VCMPPD       $0x04, Y4, Y5, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VANDPD       Y5, Y6, Y6
-	VANDPD       Y6, Y0, Y0
+	VFMADD132PD  (R10), Y4, Y0
 	VMOVUPD      Y0, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y1, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y1, Y1
-	VANDPD       Y0, Y5, Y5
-	VANDPD       Y5, Y1, Y1
+	VFMADD132PD  (R10), Y4, Y1
 	VMOVUPD      Y1, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  (R10), Y4, Y2
 	VMOVUPD      Y2, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  (R10), Y4, Y3
 	VMOVUPD      Y3, (R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written4
+
+writeWholeStrong4:
+	MOVQ    144(AX), R10
+	VXORPD  Y4, Y4, Y4
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y5
+	VMULPD  Y5, Y0, Y6
+	VCMPPD  $0x04, Y4, Y5, Y5
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VANDPD  Y5, Y6, Y6
+	VANDPD  Y6, Y0, Y0
+	VMOVUPD Y0, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y1, Y5
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y1, Y1
+	VANDPD  Y0, Y5, Y5
+	VANDPD  Y5, Y1, Y1
+	VMOVUPD Y1, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, (R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written4
 
 writeWhole4:
 	MOVQ    CX, R10
@@ -440,13 +558,43 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y4
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y4
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y5, Y5, Y5
+	MOVQ        CX, R11
+	VMASKMOVPD  (R10), Y4, Y6
+	VFMADD132PD Y6, Y5, Y0
+	VMASKMOVPD  Y0, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y4, Y0
+	VFMADD132PD Y0, Y5, Y1
+	VMASKMOVPD  Y1, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y4, Y0
+	VFMADD132PD Y0, Y5, Y2
+	VMASKMOVPD  Y2, Y4, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y4, Y0
+	VFMADD132PD Y0, Y5, Y3
+	VMASKMOVPD  Y3, Y4, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
@@ -509,7 +657,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -545,30 +693,48 @@ whole2:
 	JNE          ragged2
 	CMPQ         144(AX), $0x00
 	JE           writeWhole2
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong2
 	MOVQ         144(AX), R10
 	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y3
-	VMULPD       Y3, Y0, Y4
-	VCMPPD       $0x04, Y2, Y3, Y3
-	VCMPPD       $0x04, Y2, Y0, Y0
-	VANDPD       Y3, Y4, Y4
-	VANDPD       Y4, Y0, Y0
+	VFMADD132PD  (R10), Y2, Y0
 	VMOVUPD      Y0, (R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y1, Y3
-	VCMPPD       $0x04, Y2, Y0, Y0
-	VCMPPD       $0x04, Y2, Y1, Y1
-	VANDPD       Y0, Y3, Y3
-	VANDPD       Y3, Y1, Y1
+	VFMADD132PD  (R10), Y2, Y1
 	VMOVUPD      Y1, (R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written2
+
+writeWholeStrong2:
+	MOVQ    144(AX), R10
+	VXORPD  Y2, Y2, Y2
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y3
+	VMULPD  Y3, Y0, Y4
+	VCMPPD  $0x04, Y2, Y3, Y3
+	VCMPPD  $0x04, Y2, Y0, Y0
+	VANDPD  Y3, Y4, Y4
+	VANDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y1, Y3
+	VCMPPD  $0x04, Y2, Y0, Y0
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y0, Y3, Y3
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written2
 
 writeWhole2:
 	MOVQ    CX, R10
@@ -578,13 +744,33 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y2
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y2
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y3, Y3, Y3
+	MOVQ        CX, R11
+	VMASKMOVPD  (R10), Y2, Y4
+	VFMADD132PD Y4, Y3, Y0
+	VMASKMOVPD  Y0, Y2, (R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VMASKMOVPD  (R10), Y2, Y0
+	VFMADD132PD Y0, Y3, Y1
+	VMASKMOVPD  Y1, Y2, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
@@ -625,7 +811,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -656,15 +842,12 @@ whole1:
 	JNE          ragged1
 	CMPQ         144(AX), $0x00
 	JE           writeWhole1
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong1
 	MOVQ         144(AX), R10
 	VXORPD       Y1, Y1, Y1
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y2
-	VMULPD       Y2, Y0, Y3
-	VCMPPD       $0x04, Y1, Y2, Y2
-	VCMPPD       $0x04, Y1, Y0, Y0
-	VANDPD       Y2, Y3, Y3
-	VANDPD       Y3, Y0, Y0
+	VFMADD132PD  (R10), Y1, Y0
 	VMOVUPD      Y0, (R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
@@ -672,19 +855,51 @@ whole1:
 	MOVQ         R10, 144(AX)
 	JMP          written1
 
+writeWholeStrong1:
+	MOVQ    144(AX), R10
+	VXORPD  Y1, Y1, Y1
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y2
+	VMULPD  Y2, Y0, Y3
+	VCMPPD  $0x04, Y1, Y2, Y2
+	VCMPPD  $0x04, Y1, Y0, Y0
+	VANDPD  Y2, Y3, Y3
+	VANDPD  Y3, Y0, Y0
+	VMOVUPD Y0, (R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written1
+
 writeWhole1:
 	MOVQ    CX, R10
 	VMOVUPD Y0, (R10)
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x00, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y1
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x00, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y1
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y2, Y2, Y2
+	MOVQ        CX, R11
+	VMASKMOVPD  (R10), Y1, Y3
+	VFMADD132PD Y3, Y2, Y0
+	VMASKMOVPD  Y0, Y1, (R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y2, Y2, Y2
 	MOVQ       CX, R11
@@ -759,7 +974,7 @@ rows6:
 	SUBQ       $0x08, R10
 	CMPQ       R10, $0x01
 	JLS        rows4
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -868,108 +1083,154 @@ whole6:
 	JNE          ragged6
 	CMPQ         144(AX), $0x00
 	JE           writeWhole6
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong6
 	MOVQ         144(AX), R10
 	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y13
-	VMULPD       Y13, Y0, Y14
-	VCMPPD       $0x04, Y12, Y13, Y13
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VANDPD       Y13, Y14, Y14
-	VANDPD       Y14, Y0, Y0
+	VFMADD132PD  (R10), Y12, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y13
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y1, Y1
-	VANDPD       Y0, Y13, Y13
-	VANDPD       Y13, Y1, Y1
+	VFMADD132PD  32(R10), Y12, Y1
 	VMOVUPD      Y1, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  (R10), Y12, Y2
 	VMOVUPD      Y2, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  32(R10), Y12, Y3
 	VMOVUPD      Y3, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y4, Y4
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y4, Y4
+	VFMADD132PD  (R10), Y12, Y4
 	VMOVUPD      Y4, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y5, Y5
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y5, Y5
+	VFMADD132PD  32(R10), Y12, Y5
 	VMOVUPD      Y5, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y6, Y6
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y6, Y6
+	VFMADD132PD  (R10), Y12, Y6
 	VMOVUPD      Y6, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y7, Y7
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y7, Y7
+	VFMADD132PD  32(R10), Y12, Y7
 	VMOVUPD      Y7, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y8, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y8, Y8
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y8, Y8
+	VFMADD132PD  (R10), Y12, Y8
 	VMOVUPD      Y8, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y9, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y9, Y9
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y9, Y9
+	VFMADD132PD  32(R10), Y12, Y9
 	VMOVUPD      Y9, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y10, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y10, Y10
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y10, Y10
+	VFMADD132PD  (R10), Y12, Y10
 	VMOVUPD      Y10, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y11, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y11, Y11
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y11, Y11
+	VFMADD132PD  32(R10), Y12, Y11
 	VMOVUPD      Y11, 32(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written6
+
+writeWholeStrong6:
+	MOVQ    144(AX), R10
+	VXORPD  Y12, Y12, Y12
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y13
+	VMULPD  Y13, Y0, Y14
+	VCMPPD  $0x04, Y12, Y13, Y13
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VANDPD  Y13, Y14, Y14
+	VANDPD  Y14, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y13
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y1, Y1
+	VANDPD  Y0, Y13, Y13
+	VANDPD  Y13, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y4, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y4, Y4
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y4, Y4
+	VMOVUPD Y4, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y5, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y5, Y5
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y5, Y5
+	VMOVUPD Y5, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y6, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y6, Y6
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y6, Y6
+	VMOVUPD Y6, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y7, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y7, Y7
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y7, Y7
+	VMOVUPD Y7, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y8, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y8, Y8
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y8, Y8
+	VMOVUPD Y8, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y9, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y9, Y9
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y9, Y9
+	VMOVUPD Y9, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y10, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y10, Y10
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y10, Y10
+	VMOVUPD Y10, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y11, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y11, Y11
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y11, Y11
+	VMOVUPD Y11, 32(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written6
 
 writeWhole6:
 	MOVQ    CX, R10
@@ -993,13 +1254,65 @@ writeWhole6:
 	JMP     written6
 
 ragged6:
-	MOVQ       64(AX), R10
-	SUBQ       $0x04, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y12
-	CMPQ       144(AX), $0x00
-	JE         write6
+	MOVQ        64(AX), R10
+	SUBQ        $0x04, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y12
+	CMPQ        144(AX), $0x00
+	JE          write6
+	CMPQ        232(AX), $0x00
+	JE          writeStrong6
+	MOVQ        144(AX), R10
+	VXORPD      Y13, Y13, Y13
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y13, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y1
+	VMASKMOVPD  Y1, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y3
+	VMASKMOVPD  Y3, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y4
+	VMOVUPD     Y4, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y5
+	VMASKMOVPD  Y5, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y6
+	VMOVUPD     Y6, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y7
+	VMASKMOVPD  Y7, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y8
+	VMOVUPD     Y8, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y9
+	VMASKMOVPD  Y9, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y10
+	VMOVUPD     Y10, (R11)
+	VMASKMOVPD  32(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y11
+	VMASKMOVPD  Y11, Y12, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written6
+
+writeStrong6:
 	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
@@ -1136,7 +1449,7 @@ written6:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1195,76 +1508,110 @@ whole4:
 	JNE          ragged4
 	CMPQ         144(AX), $0x00
 	JE           writeWhole4
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong4
 	MOVQ         144(AX), R10
 	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y9
-	VMULPD       Y9, Y0, Y10
-	VCMPPD       $0x04, Y8, Y9, Y9
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VANDPD       Y9, Y10, Y10
-	VANDPD       Y10, Y0, Y0
+	VFMADD132PD  (R10), Y8, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y9
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y1, Y1
-	VANDPD       Y0, Y9, Y9
-	VANDPD       Y9, Y1, Y1
+	VFMADD132PD  32(R10), Y8, Y1
 	VMOVUPD      Y1, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  (R10), Y8, Y2
 	VMOVUPD      Y2, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  32(R10), Y8, Y3
 	VMOVUPD      Y3, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y4, Y4
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y4, Y4
+	VFMADD132PD  (R10), Y8, Y4
 	VMOVUPD      Y4, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y5, Y5
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y5, Y5
+	VFMADD132PD  32(R10), Y8, Y5
 	VMOVUPD      Y5, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y6, Y6
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y6, Y6
+	VFMADD132PD  (R10), Y8, Y6
 	VMOVUPD      Y6, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y8, Y0, Y0
-	VCMPPD       $0x04, Y8, Y7, Y7
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y7, Y7
+	VFMADD132PD  32(R10), Y8, Y7
 	VMOVUPD      Y7, 32(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written4
+
+writeWholeStrong4:
+	MOVQ    144(AX), R10
+	VXORPD  Y8, Y8, Y8
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y9
+	VMULPD  Y9, Y0, Y10
+	VCMPPD  $0x04, Y8, Y9, Y9
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VANDPD  Y9, Y10, Y10
+	VANDPD  Y10, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y9
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y1, Y1
+	VANDPD  Y0, Y9, Y9
+	VANDPD  Y9, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y4, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y4, Y4
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y4, Y4
+	VMOVUPD Y4, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y5, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y5, Y5
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y5, Y5
+	VMOVUPD Y5, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y6, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y6, Y6
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y6, Y6
+	VMOVUPD Y6, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y7, Y1
+	VCMPPD  $0x04, Y8, Y0, Y0
+	VCMPPD  $0x04, Y8, Y7, Y7
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y7, Y7
+	VMOVUPD Y7, 32(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written4
 
 writeWhole4:
 	MOVQ    CX, R10
@@ -1282,13 +1629,51 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x04, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y8
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x04, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y8
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y9, Y9, Y9
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y9, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPD  32(R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y1
+	VMASKMOVPD  Y1, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y9, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPD  32(R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y3
+	VMASKMOVPD  Y3, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y9, Y4
+	VMOVUPD     Y4, (R11)
+	VMASKMOVPD  32(R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y5
+	VMASKMOVPD  Y5, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y9, Y6
+	VMOVUPD     Y6, (R11)
+	VMASKMOVPD  32(R10), Y8, Y0
+	VFMADD132PD Y0, Y9, Y7
+	VMASKMOVPD  Y7, Y8, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y9, Y9, Y9
 	MOVQ       CX, R11
@@ -1383,7 +1768,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1426,44 +1811,66 @@ whole2:
 	JNE          ragged2
 	CMPQ         144(AX), $0x00
 	JE           writeWhole2
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong2
 	MOVQ         144(AX), R10
 	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y5
-	VMULPD       Y5, Y0, Y6
-	VCMPPD       $0x04, Y4, Y5, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VANDPD       Y5, Y6, Y6
-	VANDPD       Y6, Y0, Y0
+	VFMADD132PD  (R10), Y4, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y1, Y1
-	VANDPD       Y0, Y5, Y5
-	VANDPD       Y5, Y1, Y1
+	VFMADD132PD  32(R10), Y4, Y1
 	VMOVUPD      Y1, 32(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  (R10), Y4, Y2
 	VMOVUPD      Y2, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  32(R10), Y4, Y3
 	VMOVUPD      Y3, 32(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written2
+
+writeWholeStrong2:
+	MOVQ    144(AX), R10
+	VXORPD  Y4, Y4, Y4
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y5
+	VMULPD  Y5, Y0, Y6
+	VCMPPD  $0x04, Y4, Y5, Y5
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VANDPD  Y5, Y6, Y6
+	VANDPD  Y6, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y5
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y1, Y1
+	VANDPD  Y0, Y5, Y5
+	VANDPD  Y5, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y4, Y0, Y0
+	VCMPPD  $0x04, Y4, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, 32(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written2
 
 writeWhole2:
 	MOVQ    CX, R10
@@ -1475,13 +1882,37 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x04, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y4
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x04, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y4
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y5, Y5, Y5
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y5, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPD  32(R10), Y4, Y0
+	VFMADD132PD Y0, Y5, Y1
+	VMASKMOVPD  Y1, Y4, 32(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y5, Y2
+	VMOVUPD     Y2, (R11)
+	VMASKMOVPD  32(R10), Y4, Y0
+	VFMADD132PD Y0, Y5, Y3
+	VMASKMOVPD  Y3, Y4, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y5, Y5, Y5
 	MOVQ       CX, R11
@@ -1538,7 +1969,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -1573,28 +2004,44 @@ whole1:
 	JNE          ragged1
 	CMPQ         144(AX), $0x00
 	JE           writeWhole1
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong1
 	MOVQ         144(AX), R10
 	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y3
-	VMULPD       Y3, Y0, Y4
-	VCMPPD       $0x04, Y2, Y3, Y3
-	VCMPPD       $0x04, Y2, Y0, Y0
-	VANDPD       Y3, Y4, Y4
-	VANDPD       Y4, Y0, Y0
+	VFMADD132PD  (R10), Y2, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y3
-	VCMPPD       $0x04, Y2, Y0, Y0
-	VCMPPD       $0x04, Y2, Y1, Y1
-	VANDPD       Y0, Y3, Y3
-	VANDPD       Y3, Y1, Y1
+	VFMADD132PD  32(R10), Y2, Y1
 	VMOVUPD      Y1, 32(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written1
+
+writeWholeStrong1:
+	MOVQ    144(AX), R10
+	VXORPD  Y2, Y2, Y2
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y3
+	VMULPD  Y3, Y0, Y4
+	VCMPPD  $0x04, Y2, Y3, Y3
+	VCMPPD  $0x04, Y2, Y0, Y0
+	VANDPD  Y3, Y4, Y4
+	VANDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y3
+	VCMPPD  $0x04, Y2, Y0, Y0
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y0, Y3, Y3
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written1
 
 writeWhole1:
 	MOVQ    CX, R10
@@ -1603,13 +2050,30 @@ writeWhole1:
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x04, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y2
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x04, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y2
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y3, Y3, Y3
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y3, Y0
+	VMOVUPD     Y0, (R11)
+	VMASKMOVPD  32(R10), Y2, Y0
+	VFMADD132PD Y0, Y3, Y1
+	VMASKMOVPD  Y1, Y2, 32(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y3, Y3, Y3
 	MOVQ       CX, R11
@@ -1678,7 +2142,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -1778,104 +2242,146 @@ whole4:
 	JNE          ragged4
 	CMPQ         144(AX), $0x00
 	JE           writeWhole4
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong4
 	MOVQ         144(AX), R10
 	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y13
-	VMULPD       Y13, Y0, Y14
-	VCMPPD       $0x04, Y12, Y13, Y13
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VANDPD       Y13, Y14, Y14
-	VANDPD       Y14, Y0, Y0
+	VFMADD132PD  (R10), Y12, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y13
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y1, Y1
-	VANDPD       Y0, Y13, Y13
-	VANDPD       Y13, Y1, Y1
+	VFMADD132PD  32(R10), Y12, Y1
 	VMOVUPD      Y1, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  64(R10), Y12, Y2
 	VMOVUPD      Y2, 64(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  (R10), Y12, Y3
 	VMOVUPD      Y3, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y4, Y4
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y4, Y4
+	VFMADD132PD  32(R10), Y12, Y4
 	VMOVUPD      Y4, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y5, Y5
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y5, Y5
+	VFMADD132PD  64(R10), Y12, Y5
 	VMOVUPD      Y5, 64(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y6, Y6
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y6, Y6
+	VFMADD132PD  (R10), Y12, Y6
 	VMOVUPD      Y6, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y7, Y7
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y7, Y7
+	VFMADD132PD  32(R10), Y12, Y7
 	VMOVUPD      Y7, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y8, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y8, Y8
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y8, Y8
+	VFMADD132PD  64(R10), Y12, Y8
 	VMOVUPD      Y8, 64(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y9, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y9, Y9
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y9, Y9
+	VFMADD132PD  (R10), Y12, Y9
 	VMOVUPD      Y9, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y10, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y10, Y10
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y10, Y10
+	VFMADD132PD  32(R10), Y12, Y10
 	VMOVUPD      Y10, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y11, Y1
-	VCMPPD       $0x04, Y12, Y0, Y0
-	VCMPPD       $0x04, Y12, Y11, Y11
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y11, Y11
+	VFMADD132PD  64(R10), Y12, Y11
 	VMOVUPD      Y11, 64(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written4
+
+writeWholeStrong4:
+	MOVQ    144(AX), R10
+	VXORPD  Y12, Y12, Y12
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y13
+	VMULPD  Y13, Y0, Y14
+	VCMPPD  $0x04, Y12, Y13, Y13
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VANDPD  Y13, Y14, Y14
+	VANDPD  Y14, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y13
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y1, Y1
+	VANDPD  Y0, Y13, Y13
+	VANDPD  Y13, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y4, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y4, Y4
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y4, Y4
+	VMOVUPD Y4, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y5, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y5, Y5
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y5, Y5
+	VMOVUPD Y5, 64(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y6, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y6, Y6
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y6, Y6
+	VMOVUPD Y6, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y7, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y7, Y7
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y7, Y7
+	VMOVUPD Y7, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y8, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y8, Y8
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y8, Y8
+	VMOVUPD Y8, 64(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y9, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y9, Y9
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y9, Y9
+	VMOVUPD Y9, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y10, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y10, Y10
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y10, Y10
+	VMOVUPD Y10, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y11, Y1
+	VCMPPD  $0x04, Y12, Y0, Y0
+	VCMPPD  $0x04, Y12, Y11, Y11
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y11, Y11
+	VMOVUPD Y11, 64(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written4
 
 writeWhole4:
 	MOVQ    CX, R10
@@ -1897,13 +2403,59 @@ writeWhole4:
 	JMP     written4
 
 ragged4:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y12
-	CMPQ       144(AX), $0x00
-	JE         write4
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y12
+	CMPQ        144(AX), $0x00
+	JE          write4
+	CMPQ        232(AX), $0x00
+	JE          writeStrong4
+	MOVQ        144(AX), R10
+	VXORPD      Y13, Y13, Y13
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y13, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PD 32(R10), Y13, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPD  64(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y2
+	VMASKMOVPD  Y2, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PD 32(R10), Y13, Y4
+	VMOVUPD     Y4, 32(R11)
+	VMASKMOVPD  64(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y5
+	VMASKMOVPD  Y5, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y6
+	VMOVUPD     Y6, (R11)
+	VFMADD132PD 32(R10), Y13, Y7
+	VMOVUPD     Y7, 32(R11)
+	VMASKMOVPD  64(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y8
+	VMASKMOVPD  Y8, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y13, Y9
+	VMOVUPD     Y9, (R11)
+	VFMADD132PD 32(R10), Y13, Y10
+	VMOVUPD     Y10, 32(R11)
+	VMASKMOVPD  64(R10), Y12, Y0
+	VFMADD132PD Y0, Y13, Y11
+	VMASKMOVPD  Y11, Y12, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written4
+
+writeStrong4:
 	MOVQ       144(AX), R10
 	VXORPD     Y13, Y13, Y13
 	MOVQ       CX, R11
@@ -2032,7 +2584,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2082,58 +2634,84 @@ whole2:
 	JNE          ragged2
 	CMPQ         144(AX), $0x00
 	JE           writeWhole2
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong2
 	MOVQ         144(AX), R10
 	VXORPD       Y6, Y6, Y6
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y7
-	VMULPD       Y7, Y0, Y8
-	VCMPPD       $0x04, Y6, Y7, Y7
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VANDPD       Y7, Y8, Y8
-	VANDPD       Y8, Y0, Y0
+	VFMADD132PD  (R10), Y6, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y7
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VCMPPD       $0x04, Y6, Y1, Y1
-	VANDPD       Y0, Y7, Y7
-	VANDPD       Y7, Y1, Y1
+	VFMADD132PD  32(R10), Y6, Y1
 	VMOVUPD      Y1, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VCMPPD       $0x04, Y6, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  64(R10), Y6, Y2
 	VMOVUPD      Y2, 64(R11)
 	ADDQ         152(AX), R10
 	ADDQ         DX, R11
-	VMOVUPD      (R10), Y0
-	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VCMPPD       $0x04, Y6, Y3, Y3
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y3, Y3
+	VFMADD132PD  (R10), Y6, Y3
 	VMOVUPD      Y3, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VCMPPD       $0x04, Y6, Y4, Y4
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y4, Y4
+	VFMADD132PD  32(R10), Y6, Y4
 	VMOVUPD      Y4, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y6, Y0, Y0
-	VCMPPD       $0x04, Y6, Y5, Y5
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y5, Y5
+	VFMADD132PD  64(R10), Y6, Y5
 	VMOVUPD      Y5, 64(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written2
+
+writeWholeStrong2:
+	MOVQ    144(AX), R10
+	VXORPD  Y6, Y6, Y6
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y7
+	VMULPD  Y7, Y0, Y8
+	VCMPPD  $0x04, Y6, Y7, Y7
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VANDPD  Y7, Y8, Y8
+	VANDPD  Y8, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y7
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VCMPPD  $0x04, Y6, Y1, Y1
+	VANDPD  Y0, Y7, Y7
+	VANDPD  Y7, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VCMPPD  $0x04, Y6, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(R11)
+	ADDQ    152(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
+	VMULPD  Y0, Y3, Y1
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VCMPPD  $0x04, Y6, Y3, Y3
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y3, Y3
+	VMOVUPD Y3, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y4, Y1
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VCMPPD  $0x04, Y6, Y4, Y4
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y4, Y4
+	VMOVUPD Y4, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y5, Y1
+	VCMPPD  $0x04, Y6, Y0, Y0
+	VCMPPD  $0x04, Y6, Y5, Y5
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y5, Y5
+	VMOVUPD Y5, 64(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written2
 
 writeWhole2:
 	MOVQ    CX, R10
@@ -2147,13 +2725,41 @@ writeWhole2:
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y6
-	CMPQ       144(AX), $0x00
-	JE         write2
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y6
+	CMPQ        144(AX), $0x00
+	JE          write2
+	CMPQ        232(AX), $0x00
+	JE          writeStrong2
+	MOVQ        144(AX), R10
+	VXORPD      Y7, Y7, Y7
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y7, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PD 32(R10), Y7, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPD  64(R10), Y6, Y0
+	VFMADD132PD Y0, Y7, Y2
+	VMASKMOVPD  Y2, Y6, 64(R11)
+	ADDQ        152(AX), R10
+	ADDQ        DX, R11
+	VFMADD132PD (R10), Y7, Y3
+	VMOVUPD     Y3, (R11)
+	VFMADD132PD 32(R10), Y7, Y4
+	VMOVUPD     Y4, 32(R11)
+	VMASKMOVPD  64(R10), Y6, Y0
+	VFMADD132PD Y0, Y7, Y5
+	VMASKMOVPD  Y5, Y6, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written2
+
+writeStrong2:
 	MOVQ       144(AX), R10
 	VXORPD     Y7, Y7, Y7
 	MOVQ       CX, R11
@@ -2226,7 +2832,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       232(AX), $0x00
+	CMPB       240(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -2265,35 +2871,53 @@ whole1:
 	JNE          ragged1
 	CMPQ         144(AX), $0x00
 	JE           writeWhole1
+	CMPQ         232(AX), $0x00
+	JE           writeWholeStrong1
 	MOVQ         144(AX), R10
 	VXORPD       Y3, Y3, Y3
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y4
-	VMULPD       Y4, Y0, Y5
-	VCMPPD       $0x04, Y3, Y4, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VANDPD       Y4, Y5, Y5
-	VANDPD       Y5, Y0, Y0
+	VFMADD132PD  (R10), Y3, Y0
 	VMOVUPD      Y0, (R11)
-	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VCMPPD       $0x04, Y3, Y1, Y1
-	VANDPD       Y0, Y4, Y4
-	VANDPD       Y4, Y1, Y1
+	VFMADD132PD  32(R10), Y3, Y1
 	VMOVUPD      Y1, 32(R11)
-	VMOVUPD      64(R10), Y0
-	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VCMPPD       $0x04, Y3, Y2, Y2
-	VANDPD       Y0, Y1, Y1
-	VANDPD       Y1, Y2, Y2
+	VFMADD132PD  64(R10), Y3, Y2
 	VMOVUPD      Y2, 64(R11)
 	ADDQ         152(AX), R10
 	CMPQ         R10, 168(AX)
 	CMOVQEQ      160(AX), R10
 	MOVQ         R10, 144(AX)
 	JMP          written1
+
+writeWholeStrong1:
+	MOVQ    144(AX), R10
+	VXORPD  Y3, Y3, Y3
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y4
+	VMULPD  Y4, Y0, Y5
+	VCMPPD  $0x04, Y3, Y4, Y4
+	VCMPPD  $0x04, Y3, Y0, Y0
+	VANDPD  Y4, Y5, Y5
+	VANDPD  Y5, Y0, Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
+	VMULPD  Y0, Y1, Y4
+	VCMPPD  $0x04, Y3, Y0, Y0
+	VCMPPD  $0x04, Y3, Y1, Y1
+	VANDPD  Y0, Y4, Y4
+	VANDPD  Y4, Y1, Y1
+	VMOVUPD Y1, 32(R11)
+	VMOVUPD 64(R10), Y0
+	VMULPD  Y0, Y2, Y1
+	VCMPPD  $0x04, Y3, Y0, Y0
+	VCMPPD  $0x04, Y3, Y2, Y2
+	VANDPD  Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(R11)
+	ADDQ    152(AX), R10
+	CMPQ    R10, 168(AX)
+	CMOVQEQ 160(AX), R10
+	MOVQ    R10, 144(AX)
+	JMP     written1
 
 writeWhole1:
 	MOVQ    CX, R10
@@ -2303,13 +2927,32 @@ writeWhole1:
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R10
-	SUBQ       $0x08, R10
-	LEAQ       tail<>+0(SB), R11
-	NEGQ       R10
-	VMOVUPD    32(R11)(R10*8), Y3
-	CMPQ       144(AX), $0x00
-	JE         write1
+	MOVQ        64(AX), R10
+	SUBQ        $0x08, R10
+	LEAQ        tail<>+0(SB), R11
+	NEGQ        R10
+	VMOVUPD     32(R11)(R10*8), Y3
+	CMPQ        144(AX), $0x00
+	JE          write1
+	CMPQ        232(AX), $0x00
+	JE          writeStrong1
+	MOVQ        144(AX), R10
+	VXORPD      Y4, Y4, Y4
+	MOVQ        CX, R11
+	VFMADD132PD (R10), Y4, Y0
+	VMOVUPD     Y0, (R11)
+	VFMADD132PD 32(R10), Y4, Y1
+	VMOVUPD     Y1, 32(R11)
+	VMASKMOVPD  64(R10), Y3, Y0
+	VFMADD132PD Y0, Y4, Y2
+	VMASKMOVPD  Y2, Y3, 64(R11)
+	ADDQ        152(AX), R10
+	CMPQ        R10, 168(AX)
+	CMOVQEQ     160(AX), R10
+	MOVQ        R10, 144(AX)
+	JMP         written1
+
+writeStrong1:
 	MOVQ       144(AX), R10
 	VXORPD     Y4, Y4, Y4
 	MOVQ       CX, R11

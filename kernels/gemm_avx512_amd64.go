@@ -106,11 +106,11 @@ func peakAVX512(n int)
 
 // columnRowAVX512 is
 //
-//	// m > 0, n > 0
+//	// m > 0, n > 0; plain is not 0 where no factor is 0, infinite or NaN
 //	for i := range m { for j := range n { c[ldc*i+j] = ZMulOf(a[lda*i]*b[panel*(j/24)+j%24], by[ldby*i+j]) } }
 //
 //go:noescape
-func columnRowAVX512(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby int, m int, n int)
+func columnRowAVX512(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby int, m int, n int, plain int)
 
 // transposeAVX512 is
 //

@@ -63,7 +63,7 @@ type multiplier[T float32 | float64] struct {
 
 	// columnRow is the product of a column with a row of panels so many numbers apart, times rows of factors, 0 where
 	// either is 0; nil: it is multiplied as others are.
-	columnRow func(c []T, ldc int, a []T, lda int, b []T, panel int, by []T, ldby, m, n int)
+	columnRow func(c []T, ldc int, a []T, lda int, b []T, panel int, by []T, ldby, m, n int, plain bool)
 }
 
 // panels counts those that n columns are packed in, and the calls that multiply by them.
@@ -177,6 +177,29 @@ func gemmPanel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, b
 type rowsOf[T float32 | float64] struct {
 	x         []T
 	ld, n, at int
+	plain     bool // none of its numbers is 0, infinite or NaN
+}
+
+// arePlain reports whether no number is 0, infinite or NaN.
+func arePlain[T float32 | float64](x []T) bool {
+	others := 0
+	switch x := any(x).(type) {
+	case []float64:
+		const infinite = 0x7ff << 53
+		for _, v := range x {
+			if magnitude(v)-1 >= infinite-1 {
+				others++
+			}
+		}
+	case []float32:
+		const infinite = 0xff << 24
+		for _, v := range x {
+			if math.Float32bits(v)<<1-1 >= infinite-1 {
+				others++
+			}
+		}
+	}
+	return others == 0
 }
 
 // times multiplies a panel of C.

@@ -80,6 +80,9 @@ func (r *Right[T]) multiplyCalls(c []T, ldc int, a []T, lda, m, from, to int, ad
 	}
 }
 
+// worthLooking is how often factors are met at least where they are looked at before.
+const worthLooking = 8
+
 // MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the
 // next a distance of gap. Where by is given, rows of n numbers, those of each group are
 // multiplied by it when they are done: 0 where either is 0. Rows of A that come from memory are
@@ -104,6 +107,7 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 	_ = a[(m-1)*lda+r.k-1]
 	g := blockingOf[T]()
 	w, calls := g.width, g.panels(r.n)
+	plain := m >= worthLooking*group && arePlain(by)
 	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
 	switch {
 	case group <= g.rows && g.inTiles(group):
@@ -134,7 +138,7 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 					}
 					var times rowsOf[T]
 					if by != nil && pc+kc == r.k {
-						times = rowsOf[T]{by[j:], r.n, group, i % group}
+						times = rowsOf[T]{by[j:], r.n, group, i % group, plain}
 					}
 					var next ahead[T]
 					if j == 0 {
@@ -163,6 +167,7 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 	w := g.width
 	wide := g.panels(r.n) * w
 	same := len(by) <= m*r.n
+	plain := same && count >= worthLooking && arePlain(by)
 	for p := 0; p < count; {
 		pc := (q + p) / g.depth * g.depth
 		kc := min(g.depth, r.k-pc)
@@ -172,7 +177,7 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 			if !same {
 				factors = by[p*m*r.n:]
 			}
-			g.columnRow(c[p*m*ldc:], ldc, a[p*step:], lda, b, kc*w, factors, r.n, m, r.n)
+			g.columnRow(c[p*m*ldc:], ldc, a[p*step:], lda, b, kc*w, factors, r.n, m, r.n, plain)
 			p++
 			continue
 		}
@@ -189,9 +194,9 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 				switch {
 				case by == nil:
 				case same:
-					times = rowsOf[T]{by[top*r.n+j:], r.n, height, 0}
+					times = rowsOf[T]{by[top*r.n+j:], r.n, height, 0, plain}
 				default:
-					times = rowsOf[T]{by[p*m*r.n+j:], r.n, points * m, 0}
+					times = rowsOf[T]{by[p*m*r.n+j:], r.n, points * m, 0, plain}
 				}
 				g.panel(c[(p*m+top)*ldc+j:], ldc, a[p*step+top*lda:], lda, 1, b[j*kc:], w, 0, apart,
 					points*height, min(w, r.n-j), 1, false, ahead[T]{}, times)

@@ -64,7 +64,7 @@ func checkRight[T float32 | float64](t *testing.T, gemm func(c []T, ldc int, a [
 				for _, d := range [][2]int{{ldc, group * ldc}, {ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
 					ld, gap := d[0], d[1]
 					spread := make([]T, min(m, group)*ld+(m-1)/group*gap)
-					for _, by := range [][]T{nil, slopes[T](r, group*n)} {
+					for _, by := range [][]T{nil, slopes[T](r, group*n), plain(slopes[T](r, group*n))} {
 						right.MultiplyGroups(spread, ld, group, gap, a, lda, m, by)
 						for at := range m * n {
 							i, j := at/n, at%n
@@ -96,7 +96,7 @@ func checkRight[T float32 | float64](t *testing.T, gemm func(c []T, ldc int, a [
 				}
 				gemm(want[p*m*ldc:], ldc, a[q+p*step:], lda, false, row, ldb, turned, m, n, 1, false)
 			}
-			for _, by := range [][]T{nil, slopes[T](r, m*n), slopes[T](r, count*m*n)} {
+			for _, by := range [][]T{nil, slopes[T](r, m*n), plain(slopes[T](r, m*n)), slopes[T](r, count*m*n)} {
 				right.Rows(c, ldc, a[q:], lda, step, m, q, count, by)
 				for i := range c {
 					want := want[i]
@@ -127,6 +127,30 @@ func slopes[T float32 | float64](r *rand.Rand, n int) []T {
 		}
 	}
 	return x
+}
+
+// plain are numbers without any that are 0, infinite or NaN.
+func plain[T float32 | float64](x []T) []T {
+	for i, v := range x {
+		if v == 0 || v-v != 0 {
+			x[i] = T(1+i%7) * -0x1p-120
+		}
+	}
+	return x
+}
+
+// TestArePlain looks at a number of each kind among others that are plain.
+func TestArePlain(t *testing.T) {
+	for _, v := range edges {
+		want := v != 0 && v-v == 0
+		if x := []float64{1, -2, v, 3}; arePlain(x) != want {
+			t.Errorf("arePlain(%v) is %t", x, !want)
+		}
+		want = float32(v) != 0 && float32(v)-float32(v) == 0
+		if x := []float32{1, -2, float32(v), 3}; arePlain(x) != want {
+			t.Errorf("arePlain(%v) of float32 is %t", x, !want)
+		}
+	}
 }
 
 // BenchmarkRight is BenchmarkGemm with the right operand packed before.

@@ -206,7 +206,7 @@ type gemm struct {
 
 // fields are those of a call, in order, of 8 bytes each.
 var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile", "tall", "second",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "late", "keep", "add"}
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "late", "keep", "plain", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {

@@ -11,11 +11,11 @@ import (
 func columnRow() {
 	const vectors = 3
 	name := "columnRow" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby, m, n int)")
-	kit.Equals(name, "\t// m > 0, n > 0\n\tfor i := range m { for j := range n { c[ldc*i+j] = ZMulOf(a[lda*i]*b[panel*(j/24)+j%24], by[ldby*i+j]) } }")
+	TEXT(name, NOSPLIT, "func(c *float64, ldc int, a *float64, lda int, b *float64, panel int, by *float64, ldby, m, n, plain int)")
+	kit.Equals(name, "\t// m > 0, n > 0; plain is not 0 where no factor is 0, infinite or NaN\n\tfor i := range m { for j := range n { c[ldc*i+j] = ZMulOf(a[lda*i]*b[panel*(j/24)+j%24], by[ldby*i+j]) } }")
 	Pragma("noescape")
 	c, a, b, by, n := param("c"), param("a"), param("b"), param("by"), param("n")
-	ldc, lda, panel, ldby, m := param("ldc"), param("lda"), param("panel"), param("ldby"), param("m")
+	ldc, lda, panel, ldby, m, plain := param("ldc"), param("lda"), param("panel"), param("ldby"), param("m"), param("plain")
 	for _, distance := range []reg.GPVirtual{ldc, lda, panel, ldby} {
 		SHLQ(Imm(3), distance)
 	}
@@ -41,28 +41,40 @@ func columnRow() {
 			row[j] = kit.New()
 			load(Mem{Base: b, Disp: size * lanes * j}, j, row[j])
 		}
-		Label(label)
-		x := kit.New()
-		VBROADCASTSD(Mem{Base: at[1]}, x)
-		for j := range row {
-			product, factor, k := kit.New(), kit.New(), K()
-			VMULPD(row[j], x, product)
-			load(Mem{Base: at[2], Disp: size * lanes * j}, j, factor)
-			VCMPPD(Imm(kit.NE), zero, product, k)
-			VCMPPD(Imm(kit.NE), zero, factor, k, k)
-			VMULPD_Z(factor, product, k, product)
-			to := Mem{Base: at[0], Disp: size * lanes * j}
-			if masks == nil {
-				VMOVUPD(product, to)
-			} else {
-				kit.StoreMasked(product, masks[j], to)
+		times := func(label string, plain bool) {
+			Label(label)
+			x := kit.New()
+			VBROADCASTSD(Mem{Base: at[1]}, x)
+			for j := range row {
+				product, factor, k := kit.New(), kit.New(), K()
+				VMULPD(row[j], x, product)
+				load(Mem{Base: at[2], Disp: size * lanes * j}, j, factor)
+				if plain {
+					VFMADD213PD(zero, factor, product)
+				} else {
+					VCMPPD(Imm(kit.NE), zero, product, k)
+					VCMPPD(Imm(kit.NE), zero, factor, k, k)
+					VMULPD_Z(factor, product, k, product)
+				}
+				to := Mem{Base: at[0], Disp: size * lanes * j}
+				if masks == nil {
+					VMOVUPD(product, to)
+				} else {
+					kit.StoreMasked(product, masks[j], to)
+				}
 			}
+			ADDQ(ldc, at[0])
+			ADDQ(lda, at[1])
+			ADDQ(ldby, at[2])
+			DECQ(left)
+			JNZ(LabelRef(label))
 		}
-		ADDQ(ldc, at[0])
-		ADDQ(lda, at[1])
-		ADDQ(ldby, at[2])
-		DECQ(left)
-		JNZ(LabelRef(label))
+		CMPQ(plain, Imm(0))
+		JE(LabelRef(label + "Strong"))
+		times(label, true)
+		JMP(LabelRef(label + "Done"))
+		times(label+"Strong", false)
+		Label(label + "Done")
 	}
 
 	Label("panel")
