@@ -507,7 +507,7 @@ func (s *session) checkOrder(lengths []float64) {
 }
 
 // hessianDiagonal is the diagonal of each source's own block: v ∘ Hv summed over unit
-// vectors, one row of the Hessian at a time along a batch axis.
+// vectors, or over sums of those whose rows share no column, along a batch axis.
 func (s *session) hessianDiagonal(a *asked, tree *record) value {
 	t := s.t
 	y, ok := a.val.(Ref)
@@ -530,8 +530,7 @@ func (s *session) hessianDiagonal(a *asked, tree *record) value {
 				gs[i] = h
 				continue
 			}
-			axis := t.NewAxis(shape.Size())
-			e := t.basis(axis, shape, t.ins[srcs[i]].dtype)
+			axis, e := t.diagonalSeed(g, srcs[i])
 			h := t.VJP([]Ref{g}, []Ref{e}, srcs[i:i+1])[0]
 			if h == None {
 				gs[i] = t.broadcastTo(t.like(srcs[i], 0), shape)

@@ -49,6 +49,23 @@ func (t *Tape) jacobianSparse(y, s Ref, mode string) Ref {
 	return t.record(opDecompress, append(slices.Clone(t.Shape(y)), t.Shape(s)...), Attr{Lines: c}, sums)
 }
 
+// diagonalSeed is the seed, along an axis of its own, of the rows of dg/ds that its diagonal is taken
+// from: each by itself, or several together that have nothing on the diagonal at each other's places.
+func (t *Tape) diagonalSeed(g, s Ref) (axis int, seed Ref) {
+	n := t.Shape(s).Size()
+	if compressing && !t.apart && n*n >= leastCompressed && t.ins[g].shape == t.ins[s].shape && t.zerosStay([]Ref{g, s}) {
+		if p := t.dependence(g, []Ref{s}); p != nil && t.isFew(p) {
+			c := &compression{rows: n, cols: n, lines: p.Entries(), colour: make([]int32, n)}
+			c.n = c.lines.Apart(c.colour)
+			t.compressions = append(t.compressions, c)
+			axis = t.NewAxis(c.n)
+			return axis, t.seed(c, axis, g)
+		}
+	}
+	axis = t.NewAxis(n)
+	return axis, t.basis(axis, t.Shape(s), t.ins[s].dtype)
+}
+
 // zerosStay reports whether entries outside of a pattern are 0: with the conventions of
 // systems that multiply them by infinities they may be NaN. Points of a batch have
 // matrices of their own.

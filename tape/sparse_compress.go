@@ -38,12 +38,17 @@ func (c *compression) String() string {
 	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, c.height(), what, len(c.lines.Col), int64(c.rows)*int64(c.cols))
 }
 
+// isFew reports whether the entries of a pattern are few enough to be listed, and to pay.
+func (t *Tape) isFew(p *sparsity.Pattern) bool {
+	total, count := float64(p.Rows)*float64(p.Cols), p.Count()
+	return (count <= total/2 || total <= 64) && count <= math.MaxInt32 && (t.Limit <= 0 || 24*count <= float64(t.Limit))
+}
+
 // compress colours the pattern of a Jacobian; nil when it would not pay. What is not
 // sparse is no candidate, and a dense answer is not computed from more than half as many
 // lines as it has.
 func (t *Tape) compress(p *sparsity.Pattern, mode string, sparse bool) *compression {
-	total := float64(p.Rows) * float64(p.Cols)
-	if count := p.Count(); count > total/2 && total > 64 || count > math.MaxInt32 || t.Limit > 0 && 24*count > float64(t.Limit) {
+	if !t.isFew(p) {
 		return nil
 	}
 	e := p.Entries()

@@ -141,6 +141,46 @@ func TestSparse(t *testing.T) {
 	}
 }
 
+// TestSparseDiagonal holds diagonals of Hessians, taken from rows that are computed together, to those
+// of rows that are computed one by one.
+func TestSparseDiagonal(t *testing.T) {
+	for _, r := range sparsePrograms {
+		if r.op != "hessian" {
+			continue
+		}
+		answered := func(compress bool) *Answer {
+			compressing = compress
+			defer func() { compressing = true }()
+			q := question(t, r.op, r.text, r.inputs...)
+			q.Diagonal = true
+			a, err := q.Answer()
+			if err != nil {
+				t.Fatalf("diagonal of %s: %v", r.text, err)
+			}
+			return a
+		}
+		want, got := answered(false), answered(true)
+		if !reflect.DeepEqual(got.Warnings, want.Warnings) {
+			t.Errorf("diagonal of %s: warnings %v, want %v", r.text, got.Warnings, want.Warnings)
+		}
+		_, after, _ := strings.Cut(got.Mode, "compressed: ")
+		if n, _ := strconv.Atoi(strings.SplitN(after, " ", 2)[0]); r.colours > 0 && (n == 0 || n > r.colours) {
+			t.Errorf("diagonal of %s: mode %q, want at most %d colours", r.text, got.Mode, r.colours)
+		}
+		y := leavesOf(got.Targets[0].Payload)
+		for i, x := range leavesOf(want.Targets[0].Payload) {
+			if !slices.EqualFunc(x.Data, y[i].Data, func(v, w float64) bool { return v == w || v != v && w != w }) {
+				t.Errorf("diagonal of %s: %v, want %v", r.text, y[i].Data, x.Data)
+			}
+		}
+	}
+	q := question(t, "hessian", "sum(x[1:]*x[:-1]^2)", "x=ones(1000000)")
+	q.Diagonal, q.Limit = true, 1<<30
+	if a, err := q.Answer(); err != nil || a.Targets[0].Payload.Get("x").Tensor.Data[7] != 2 {
+		t.Errorf("the diagonal of 10^12 numbers: %v", err)
+	}
+}
+
 // dense is the tensor that s stands for.
 func dense(s *tensor.Sparse) *tensor.Tensor {
 	x := tensor.New(s.Shape...)

@@ -60,6 +60,33 @@ func (e *Entries) Coloured(colour []int32, cols, most int) (n int, ok bool) {
 	return n, true
 }
 
+// Apart colours the rows of a square pattern so that of two of one colour neither has an entry in the
+// column that has the number of the other: of their sum, what stands on the diagonal is theirs alone.
+// It writes the colours to colour and returns their number.
+func (e *Entries) Apart(colour []int32) (n int) {
+	across := e.Transposed(len(colour))
+	var near []int32 // by colour: the last row that was near one of it, from 1
+	for i := range colour {
+		for _, row := range [][]int32{e.Row(i), across.Row(i)} {
+			for _, j := range row {
+				if int(j) < i {
+					near[colour[j]] = int32(i) + 1
+				}
+			}
+		}
+		c := 0
+		for c < n && near[c] == int32(i)+1 {
+			c++
+		}
+		if c == n {
+			near = append(near, 0)
+			n++
+		}
+		colour[i] = int32(c)
+	}
+	return n
+}
+
 // mostSeen bounds the bytes of what coloured remembers.
 const mostSeen = 256 << 20
 
