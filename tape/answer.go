@@ -38,6 +38,7 @@ func (s *session) finish() *Answer {
 	s.look()
 	s.regain()
 	limitless, doubtful := s.approach()
+	doubtful = doubtful && s.reached()
 	s.doubtful = doubtful
 	s.mend()
 	s.void()

@@ -136,6 +136,23 @@ func (s *session) met(finite bool) int {
 	})
 }
 
+// reached reports whether something comes back from the values to one of the sites where a slope is infinite,
+// other than zeros by themselves: forward, what is not taken shows at the end.
+func (s *session) reached() bool {
+	t := s.t
+	if s.q.Op != "jvp" {
+		return true
+	}
+	taken := takenRun{t: t}
+	return slices.ContainsFunc(t.sites, func(x kinkSite) bool {
+		if x.met == 0 || !(t.num[x.met] > 0) || x.finite(t.opAt(&x)) || !taken.at(&x) {
+			return false
+		}
+		ct := x.weighted(t)
+		return ct != None && taken.hit(x.meets, taken.of(t.full(ct, x.r)))
+	})
+}
+
 // order is how often the targets are differentiated, up to 2.
 func (q *Question) order() int {
 	if q.Op == "hessian" || q.Op == "hvp" || q.Order == 2 {

@@ -47,7 +47,9 @@
 //     all threads (rows.go). What left the range on the way to a derivative is looked for in its
 //     mirror image (mirror.go) and, where there are few numbers, computed without bounds
 //     (regain.go, unbounded.go); where an infinite slope met a 0 that is none by itself
-//     (taken.go), from nearby, or as a series (approach.go).
+//     (taken.go), from nearby, or as a series (approach.go);
+//     and where a NaN came out, all is computed once more with zeros that are strong in sums of
+//     products, too (strong.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings (kinks.go);
 //     a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage has a printed
@@ -80,6 +82,7 @@
 //	exec run arena rows spread turns                    running a plan
 //	mirror regain unbounded bounds                      what left the range
 //	approach approach_* taken                           limits where slopes are infinite
+//	strong                                              what is not finite where zeros meet it
 //	kinks overflow explain conditions                   warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //

@@ -131,5 +131,5 @@ func merges(op *Op) bool {
 // sameSwitches reports whether two of these do the same with their arguments.
 func (t *Tape) sameSwitches(r, s Ref) bool {
 	a, b := t.Attr(r), t.Attr(s)
-	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && a.Upper == b.Upper && slices.Equal(a.Ints, b.Ints) && slices.Equal(a.Axes, b.Axes)
+	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && a.Upper == b.Upper && a.Strong == b.Strong && slices.Equal(a.Ints, b.Ints) && slices.Equal(a.Axes, b.Axes)
 }

@@ -17,6 +17,7 @@ import (
 // enters are summed away at values that do not vary along them.
 func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 	v := t.desk.sweeps.one()
+	t.swept = true
 	v.t, v.lo, v.ys, v.srcs = t, Ref(len(t.ins)), ys, srcs
 	top := Ref(-1)
 	for i, y := range ys {

@@ -64,9 +64,18 @@ func (s *kinkSite) condition(t *Tape, taken bool) Ref {
 		hits = t.apply("logical_and", hits, m)
 	}
 	if taken {
-		hits = t.apply("logical_and", hits, t.apply("not_equal", s.ct, t.Const(0)))
+		hits = s.askedFor(t, hits, s.ct)
 	}
 	return hits
+}
+
+// askedFor are hits where the cotangent ct is not 0: at numbers, or, of vectors, at columns.
+func (s *kinkSite) askedFor(t *Tape, hits, ct Ref) Ref {
+	asked := t.apply("not_equal", ct, t.Const(0))
+	if s.kink < 0 && len(t.Shape(s.r)) > len(t.Shape(hits)) && len(t.Shape(ct)) > 0 {
+		asked = t.sumTo(t.asNumber(t.full(asked, s.r)), []int{-2}, false)
+	}
+	return t.apply("logical_and", hits, asked)
 }
 
 // told reports whether the cotangent tells where the derivative was taken. One that is unknown does
@@ -86,6 +95,23 @@ func (s *kinkSite) hit(t *Tape) bool { return s.count != 0 && t.known(s.count) &
 // derivative may be 0 because the slope that was taken at the kink is: there, only one that is 0 by
 // itself tells.
 func (s *kinkSite) taken(t *Tape) bool {
+	ct := s.weighted(t)
+	if ct == None {
+		return false
+	}
+	if slices.ContainsFunc(s.of, func(y Ref) bool { return y != None && t.ins[y].flags&flagRecorded == 0 }) {
+		u := takenRun{t: t}
+		return u.hit(s.hits, u.of(t.full(ct, s.r)))
+	}
+	s.hits = s.askedFor(t, s.hits, ct)
+	s.count = t.hitCount(s.hits)
+	t.Values([]Ref{s.count})
+	return s.hit(t)
+}
+
+// weighted is the cotangent at the site that comes from all numbers of the values, each with a weight of
+// its own.
+func (s *kinkSite) weighted(t *Tape) Ref {
 	cts := make([]Ref, len(s.of))
 	for i, y := range s.of {
 		if cts[i] = None; y != None && t.ins[y].dtype.IsFloat() {
@@ -97,18 +123,7 @@ func (s *kinkSite) taken(t *Tape) bool {
 			cts[i] = t.cast(t.Tensor(w), t.ins[y].dtype)
 		}
 	}
-	ct := t.VJP(s.of, cts, []Ref{s.r})[0]
-	if ct == None {
-		return false
-	}
-	if slices.ContainsFunc(s.of, func(y Ref) bool { return y != None && t.ins[y].flags&flagRecorded == 0 }) {
-		u := takenRun{t: t}
-		return u.hit(s.hits, u.of(t.full(ct, s.r)))
-	}
-	s.hits = t.apply("logical_and", s.hits, t.apply("not_equal", ct, t.Const(0)))
-	s.count = t.hitCount(s.hits)
-	t.Values([]Ref{s.count})
-	return s.hit(t)
+	return t.VJP(s.of, cts, []Ref{s.r})[0]
 }
 
 // finite reports whether the derivative taken at the kink is finite, so that nothing

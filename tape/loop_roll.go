@@ -88,7 +88,7 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 		}
 	}()
 	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, know: know, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}, versioned: map[*slot]bool{}}
-	ro.sub.Conventions, ro.sub.kinksOn = lo.t.Conventions, lo.t.kinksOn
+	ro.sub.Conventions, ro.sub.kinksOn, ro.sub.strong = lo.t.Conventions, lo.t.kinksOn, lo.t.strong
 	ro.sub.DType, ro.sub.Limit = lo.t.DType, lo.t.Limit
 	ro.l.body, ro.sub.isBody = ro.sub, true
 	in := newLowering(ro.sub, lo.prog)

@@ -51,6 +51,11 @@ type Op struct {
 	Lead    bool                                                         // Run takes any axes in front, the same of all arguments, so that all points of a batch run at once
 	Whole   func(c *run, b *batch, out []float64, data [][]float64) bool // structural: all points of a batch at once; false when it cannot
 
+	// Zeros puts 0, after Run, where a zero of a cotangent met what is not finite: of operations that
+	// cotangents go through as a factor or a right side (strong.go).
+	Zeros  func(c *run)
+	Linear []int // arguments of which one that is 0 makes the result 0
+
 	Links func(k *link, p *sparsity.Pattern) *sparsity.Pattern // structural: the pattern of the result, given that of an argument; nil: all of it
 
 	// Terms are those of the result, given those of its arguments (delta_rules.go); nil: they have no form.

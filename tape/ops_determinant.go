@@ -81,12 +81,13 @@ var determinantRows = []Op{
 			return t.cofactorAlong(a, t.full(ct, r))
 		}},
 	{As: &opCofactorAlong, Name: "cofactor_along", Args: "A, *G", Hidden: true, Doc: "derivative of the cofactors of A along each G; symmetric in these, and self-adjoint",
-		Run: func(c *run) {
-			tails := make([]int, len(c.args)+1)
-			for i := range tails {
-				tails[i] = 2
+		Linear: []int{1}, Zeros: func(c *run) {
+			for k := 1; k < len(c.args); k++ {
+				c.zerosOf(k, slices.Repeat([]int{2}, len(c.args)+1)...)
 			}
-			c.eachOf(tails, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+		},
+		Run: func(c *run) {
+			c.eachOf(slices.Repeat([]int{2}, len(c.args)+1), func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				h.CofactorsAlong(dst, x[0], x[1:])
 			})
 		},
@@ -139,7 +140,7 @@ func (t *Tape) cofactorAlong(args ...Ref) Ref {
 	for _, g := range args[1:] {
 		s = t.joinLead(2, s, g)
 	}
-	return t.record(opCofactorAlong, s, Attr{}, args...)
+	return t.record(opCofactorAlong, s, Attr{Strong: t.strongly()}, args...)
 }
 
 // behind2 adds two axes of one behind ct, the cotangent of r.

@@ -50,9 +50,9 @@ var extremeRows = []Op{
 			}
 			lo, hi := t.middles(r)
 			if lo == hi {
-				return t.Apply(opMul, ct, t.tieShare(x, lo))
+				return t.Apply(opZMul, ct, t.tieShare(x, lo))
 			}
-			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo), t.tieShare(x, hi))))
+			return t.Apply(opZMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo), t.tieShare(x, hi))))
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, #axis=None, #keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
 	{As: &opArgmin, Name: "argmin", Args: "x, #axis=None, #keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},

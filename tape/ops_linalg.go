@@ -17,7 +17,7 @@ import (
 // from which they are read. So a thousand cotangents share one factorisation, and the
 // rules, being compositions of views, hold to every order.
 
-var opCholesky, opExpm, opExpmAlong *Op
+var opCholesky, opExpm, opExpmAlong, opZeroWith *Op
 
 var linalgRows = []Op{
 	{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
@@ -121,7 +121,7 @@ var linalgRows = []Op{
 	}},
 	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
 	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
-	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
+	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E", Linear: []int{1}, Zeros: func(c *run) { c.zerosOf(1, 2, 2, 2) },
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				a, e := x[0], h.New(x[1].M, x[1].N)
@@ -139,9 +139,20 @@ var linalgRows = []Op{
 				return t.expmAlong(t.mT(a), ct)
 			}
 			g := t.expmAlong(t.mT(t.blocks(a, e, a)), t.blocks(None, ct, None))
+			if t.strongly() { // g is linear in e, too
+				g = t.record(opZeroWith, t.Shape(g), Attr{Strong: true}, g, e)
+			}
 			n := last(t.Shape(a))
 			part := func(from int) Ref { return t.slice(t.slice(g, -2, from, from+n, 1), -1, from, from+n, 1) }
 			return t.Apply(opAdd, part(0), part(n))
+		}},
+	{As: &opZeroWith, Name: "zero_with", Args: "X, E", Hidden: true, Doc: "X, which is linear in E",
+		Run: func(c *run) { copy(c.out, c.args[0]) }, Linear: []int{0, 1}, Zeros: func(c *run) { c.zerosOf(1, 2, 2, 2) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			return ct
 		}},
 }
 
@@ -270,7 +281,7 @@ func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
 }
 
 func (t *Tape) expmAlong(a, e Ref) Ref {
-	return t.record(opExpmAlong, t.joinLead(2, t.Shape(a), e), Attr{}, a, e)
+	return t.record(opExpmAlong, t.joinLead(2, t.Shape(a), e), Attr{Strong: t.strongly()}, a, e)
 }
 
 // blocks is [[a, b], [0, d]]; None is zeros.

@@ -6,7 +6,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opMatmul *Op
+var opMatmul, opZMatmul *Op
 
 // sameRows is a cotangent ct of the product r as one row, when all its rows are the same
 // (a seed that is repeated over a batch); None otherwise.
@@ -75,7 +75,11 @@ func (t *Tape) mm(x, y Ref, tx, ty bool) Ref {
 	if ty {
 		n = ys[len(ys)-2]
 	}
-	return t.record(opMatmul, append(slices.Clone(s), m, n), Attr{Flag: tx, Flag2: ty}, x, y)
+	op := opMatmul
+	if t.strongly() {
+		op = opZMatmul
+	}
+	return t.record(op, append(slices.Clone(s), m, n), Attr{Flag: tx, Flag2: ty, Strong: t.strongly()}, x, y)
 }
 
 // mmFolded is mm for a result of two axes: leading axes of the operands, over which it
@@ -93,7 +97,7 @@ var matmulRows = []Op{
 	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
 	// say that the left or right operand is used transposed, so that adjoints of
 	// products are products without copies.
-	{As: &opMatmul, Name: "matmul", Switches: [2]string{"x.T", "y.T"}, Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+	{As: &opMatmul, Name: "matmul", Switches: [2]string{"x.T", "y.T"}, Linear: []int{0, 1}, Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
 		Call: func(c *call) value {
 			x, y := c.ref(0), c.ref(1)
 			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
@@ -105,37 +109,10 @@ var matmulRows = []Op{
 			matmulAt(c, c.out, c.args[0], c.args[1])
 		},
 		Whole: wholeMatmul[float64], Links: linkMatmul,
-		Flops: func(t *Tape, r Ref) float64 {
-			x := t.Args(r)[0]
-			k := last(t.Shape(x))
-			if t.Attr(r).Flag {
-				k = t.Shape(x)[len(t.Shape(x))-2]
-			}
-			flops := 2 * float64(t.size(r)) * float64(k)
-			if t.Attr(r).Upper {
-				flops /= 2
-			}
-			return flops
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x, y := t.Args(r)[0], t.Args(r)[1]
-			a := t.Attr(r)
-			tx, ty := a.Flag, a.Flag2
-			if rows := t.sameRows(ct, r); i == 0 && !tx && rows != None {
-				return t.mm(rows, y, false, !ty) // the same for every row: one row is enough
-			}
-			ct = t.full(ct, r)
-			if i == 0 {
-				if tx { // out = xᵀ y' : x̄ = y' ctᵀ
-					return t.mm(y, ct, ty, true)
-				}
-				return t.mm(ct, y, false, !ty)
-			}
-			if ty { // out = x' yᵀ : ȳ = ctᵀ x'
-				return t.mmFolded(ct, x, true, tx, t.Shape(y))
-			}
-			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
-		}},
+		Flops: matmulFlops, Adj: matmulAdj},
+	// opZMatmul is the same on the way of a cotangent, of which zeros are strong (strong.go).
+	{As: &opZMatmul, Name: "zmatmul", Switches: [2]string{"x.T", "y.T"}, Args: "x, y", Hidden: true, Doc: "x @ y of a cotangent and a partial: what meets a 0 contributes 0",
+		Run: runZMatmul, Linear: []int{0, 1}, Zeros: zerosOfProduct, Links: linkMatmul, Flops: matmulFlops, Adj: matmulAdj},
 	{Name: "inner", Args: "x, y", Doc: "sums of products along the last axes, for every pair of vectors", Call: func(c *call) value {
 		x, y := c.ref(0), c.ref(1)
 		a, b := c.t.Shape(x), c.t.Shape(y)
@@ -189,4 +166,38 @@ var matmulRows = []Op{
 		}
 		return r
 	}},
+}
+
+func matmulFlops(t *Tape, r Ref) float64 {
+	x := t.Args(r)[0]
+	k := last(t.Shape(x))
+	if t.Attr(r).Flag {
+		k = t.Shape(x)[len(t.Shape(x))-2]
+	}
+	flops := 2 * float64(t.size(r)) * float64(k)
+	if t.Attr(r).Upper {
+		flops /= 2
+	}
+	return flops
+}
+
+// matmulAdj is ct yᵀ or xᵀ ct.
+func matmulAdj(t *Tape, r Ref, i int, ct Ref) Ref {
+	x, y := t.Args(r)[0], t.Args(r)[1]
+	a := t.Attr(r)
+	tx, ty := a.Flag, a.Flag2
+	if rows := t.sameRows(ct, r); i == 0 && !tx && rows != None {
+		return t.mm(rows, y, false, !ty) // the same for every row: one row is enough
+	}
+	ct = t.full(ct, r)
+	if i == 0 {
+		if tx { // out = xᵀ y' : x̄ = y' ctᵀ
+			return t.mm(y, ct, ty, true)
+		}
+		return t.mm(ct, y, false, !ty)
+	}
+	if ty { // out = x' yᵀ : ȳ = ctᵀ x'
+		return t.mmFolded(ct, x, true, tx, t.Shape(y))
+	}
+	return t.mmFolded(x, ct, !tx, false, t.Shape(y))
 }

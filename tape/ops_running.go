@@ -61,21 +61,21 @@ var runningRows = []Op{
 	}},
 	// opRecur and opRecurBack are linear recurrences along an axis, each the transpose of the
 	// other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}; backwards, the other way round.
-	{As: &opRecur, Name: "recur", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Lead: true, Run: func(c *run) { c.recur(c.attr.Flag, 0) }, Links: linkLines,
+	{As: &opRecur, Name: "recur", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Lead: true, Run: func(c *run) { c.recur(c.attr.Flag, 0) }, Linear: []int{1}, Zeros: func(c *run) { c.zerosOfRecurrence(c.attr.Flag, 0) }, Links: linkLines,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.recurs(opRecurBack, r, t.Args(r)[0], ct)
 			if i == 1 {
 				return l
 			}
-			return t.Apply(opMul, l, t.exclusive(r, r, 0))
+			return t.Apply(opZMul, l, t.exclusive(r, r, 0))
 		}},
-	{As: &opRecurBack, Name: "recur_back", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Lead: true, Run: func(c *run) { c.recur(!c.attr.Flag, 1) }, Links: linkLines,
+	{As: &opRecurBack, Name: "recur_back", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Lead: true, Run: func(c *run) { c.recur(!c.attr.Flag, 1) }, Linear: []int{1}, Zeros: func(c *run) { c.zerosOfRecurrence(!c.attr.Flag, 1) }, Links: linkLines,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.recurs(opRecur, r, t.Args(r)[0], ct)
 			if i == 1 {
 				return l
 			}
-			return t.Apply(opMul, t.exclusive(l, r, 0), r)
+			return t.Apply(opZMul, t.exclusive(l, r, 0), r)
 		}},
 	{As: &opRunning, Name: "running", Switches: [2]string{"last"}, Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
 		Run: func(c *run) {
@@ -168,7 +168,9 @@ func (t *Tape) cumprod(x Ref, axis int, back bool) Ref {
 // recurs records a recurrence along the axis of r and in its direction, with the shape of r.
 func (t *Tape) recurs(of *Op, r, a, b Ref) Ref {
 	at := t.Attr(r)
-	return t.record(of, t.Shape(r), runningAlong(at.along(), at.Flag), a, t.full(b, r))
+	attr := runningAlong(at.along(), at.Flag)
+	attr.Strong = t.strongly()
+	return t.record(of, t.Shape(r), attr, a, t.full(b, r))
 }
 
 // exclusive shifts what runs as r does by one: element k is what element k-1 was, the first is v.

@@ -120,6 +120,7 @@ var spectralRows = []Op{
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
 	{As: &opSpectral, Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
+		Linear: []int{2}, Zeros: func(c *run) { c.zerosOf(2, 2, 2, 1, 1, 2) },
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 1, 1, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				n := x[0].N
@@ -190,7 +191,7 @@ var spectralRows = []Op{
 			m := t.mm(r, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
 			j := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(r, t.Apply(opMul, j, t.across(s)), v)
+			g := t.between(r, t.Apply(opZMul, j, t.across(s)), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
 				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
 				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), v, false, true))
@@ -219,7 +220,7 @@ var spectralRows = []Op{
 			s, u := t.singular(a, f), t.left(a, f)
 			m := t.mm(r, ct, true, false)
 			k := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(u, t.Apply(opMul, t.down(s), k), r)
+			g := t.between(u, t.Apply(opZMul, t.down(s), k), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
 				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
 				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), false, true))
@@ -229,6 +230,7 @@ var spectralRows = []Op{
 	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
 	{As: &opSpread, Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
+		Linear: []int{2}, Zeros: func(c *run) { c.zerosOf(2, 2, 2, 1, 1, 2) },
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 1, 1, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, n, k := x[0].M, x[0].N, x[1].M
@@ -267,12 +269,12 @@ var spectralRows = []Op{
 			both := t.apply("logical_and", t.across(zero), t.down(zero))
 			kept := t.Apply(opWhere, zero, t.Const(0), d)
 			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(d, s, slopes))
-			plus := t.Apply(opDiv, t.Apply(opAdd, t.across(kept), t.down(kept)),
+			plus := t.over(t.Apply(opAdd, t.across(kept), t.down(kept)),
 				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
 			plus = t.Apply(opWhere, both, t.across(edge), plus)
 			z := t.Apply(opAdd, t.Apply(opZMul, t.symmetrized(e), minus), t.Apply(opZMul, t.skew(e), plus))
 			g := t.between(u, z, v)
-			q := t.across(t.Apply(opWhere, zero, edge, t.Apply(opDiv, kept, t.Apply(opWhere, zero, t.Const(1), s))))
+			q := t.across(t.Apply(opWhere, zero, edge, t.over(kept, t.Apply(opWhere, zero, t.Const(1), s))))
 			switch sh := t.Shape(a); {
 			case sh[len(sh)-2] > last(sh):
 				out := t.Apply(opSub, cv, t.mm(u, e, false, false))
@@ -294,7 +296,7 @@ func (t *Tape) valuesAdj(op *Op, r Ref, i int, ct Ref) Ref {
 	}
 	a, f := t.Args(r)[0], t.Args(r)[1]
 	ct = t.full(ct, r)
-	return t.record(op, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
+	return t.record(op, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, r)
 }
 
 // spreadColumns writes U diag(d) Vᵀ for vectors in columns.
@@ -356,7 +358,7 @@ func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
 	}
 	gap = t.Apply(opWhere, near, t.Const(1), gap)
 	none := t.Apply(opWhere, t.asked(m), t.Const(math.NaN()), t.Const(0))
-	return t.Apply(opWhere, near, none, t.Apply(opDiv, k, gap))
+	return t.Apply(opWhere, near, none, t.over(k, gap))
 }
 
 // asked marks the pairs of vectors that something asks to turn into each other: m is Vᵀ V̄.
@@ -481,7 +483,7 @@ func (t *Tape) dividedDifferences(d, w, slopes Ref) Ref {
 	x, y := t.across(w), t.down(w)
 	near := t.Apply(opNear, x, y)
 	dx, dy := t.across(d), t.down(d)
-	quotient := t.Apply(opDiv, t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
+	quotient := t.over(t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
 	limit := t.Const(0)
 	if slopes != None {
 		limit = t.Apply(opSub, t.across(t.diagonal(slopes, 0, nil)), slopes)

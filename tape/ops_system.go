@@ -40,8 +40,9 @@ var systemRows = []Op{
 			}
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
-				c.regular(lu)
-				h.Inverse(dst, x[0], lu, perm)
+				if c.regular(lu, dst) {
+					h.Inverse(dst, x[0], lu, perm)
+				}
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -52,6 +53,7 @@ var systemRows = []Op{
 		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
+		Linear: []int{2}, Zeros: func(c *run) { c.zeroColumns(2, 2, 2, 2, 2) },
 		Run: func(c *run) {
 			if n := last(c.shapes[0]); last(c.shapes[2]) == 1 && c.sideBySide(matrix.Laned(n)) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
@@ -61,8 +63,9 @@ var systemRows = []Op{
 			}
 			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
-				c.regular(lu)
-				copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
+				if c.regular(lu, dst) {
+					copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
+				}
 			})
 		},
 		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one system, as those of its Jacobian
@@ -74,8 +77,9 @@ var systemRows = []Op{
 			}
 			h := matrix.Borrow(c.threads, t.check)
 			lu, perm := factorsOf(h, matrix.Of(data[1], n+1, n))
-			c.regular(lu)
-			h.RefinedAll(out, matrix.Of(data[0], n, n), lu, perm, data[2], last(s), c.attr.Flag)
+			if c.regular(lu, out) {
+				h.RefinedAll(out, matrix.Of(data[0], n, n), lu, perm, data[2], last(s), c.attr.Flag)
+			}
 			h.Return()
 			return true
 		},
@@ -96,6 +100,7 @@ var systemRows = []Op{
 		}},
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
 	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Switches: [2]string{"upper", "transposed"}, Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+		Linear: []int{1}, Zeros: func(c *run) { c.zeroColumns(1, 2, 2, 2) },
 		Run: func(c *run) {
 			n, k := last(c.shapes[0]), last(c.shapes[1])
 			if c.sideBySide(matrix.LanedTriangle(n, k)) && regularMatrices(c.args[0], n, n*n) {
@@ -105,7 +110,11 @@ var systemRows = []Op{
 				return
 			}
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-				if k := matrix.ZeroPivot(x[0]); k >= 0 {
+				switch k := matrix.ZeroPivot(x[0]); {
+				case k >= 0 && c.attr.Strong:
+					kernels.Fill(dst, math.NaN())
+					return
+				case k >= 0:
 					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
 						"pinv(A) @ b gives the least-squares solution of least norm")
 				}
@@ -173,12 +182,18 @@ func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
 	return matrix.Of(f.Data[:n*n], n, n), perm
 }
 
-// regular demands that no pivot is 0.
-func (c *run) regular(lu matrix.Dense) {
-	if k := matrix.ZeroPivot(lu); k >= 0 {
+// regular demands that no pivot is 0; false: dst is NaN, as what is not taken may be.
+func (c *run) regular(lu matrix.Dense, dst []float64) bool {
+	k := matrix.ZeroPivot(lu)
+	if k >= 0 && c.attr.Strong {
+		kernels.Fill(dst, math.NaN())
+		return false
+	}
+	if k >= 0 {
 		c.fail(fmt.Sprintf("%s: the matrix is singular: pivot %d is 0", c.attr.Text, k),
 			"pinv(A) is defined for singular matrices, lstsq(A, b) for systems with more rows than columns")
 	}
+	return true
 }
 
 // areRegular reports whether no pivot of the second argument's factors is 0.
@@ -224,15 +239,15 @@ func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
 
 func (t *Tape) inv(a Ref, who string) Ref {
-	return t.record(opInv, t.Shape(a), Attr{Text: who}, a, t.lu(a))
+	return t.record(opInv, t.Shape(a), Attr{Text: who, Strong: t.strongly()}, a, t.lu(a))
 }
 
 func (t *Tape) luSolve(a, f, b Ref, trans bool) Ref {
-	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans, Text: "solve"}, a, f, b)
+	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans, Text: "solve", Strong: t.strongly()}, a, f, b)
 }
 
 func (t *Tape) triSolve(l, b Ref, upper, trans bool, who string) Ref {
-	return t.record(opTriSolve, append(t.solved(l, b), last(t.Shape(b))), Attr{Flag: upper, Flag2: trans, Text: who}, l, b)
+	return t.record(opTriSolve, append(t.solved(l, b), last(t.Shape(b))), Attr{Flag: upper, Flag2: trans, Text: who, Strong: t.strongly()}, l, b)
 }
 
 // solved is the shape of the solution of a x = b without its last axis.

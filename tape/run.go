@@ -69,25 +69,31 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 		c.shapes[i] = t.Shape(a)
 	}
 	if len(t.Axes(r)) == 0 {
-		c.atOnce(out, data)
+		c.atOnce(op, out, data)
 		return
 	}
 	if op.Lead && !slices.ContainsFunc(args, func(a Ref) bool { return t.ins[a].batch != t.ins[r].batch }) {
 		c.lead(t.points(r))
-		c.atOnce(out, data)
+		c.atOnce(op, out, data)
 		return
 	}
 	b := t.batchOf(r, &c.points)
 	if op.Whole == nil || !op.Whole(c, b, out, data) {
-		c.pointByPoint(b, out, data)
+		c.pointByPoint(b, op.Run, out, data)
+	}
+	if c.meetsZeros(op, out) {
+		c.pointByPoint(b, op.Zeros, out, data)
 	}
 }
 
 // atOnce runs the operation on all of its arguments.
-func (c *run) atOnce(out []float64, data [][]float64) {
+func (c *run) atOnce(op *Op, out []float64, data [][]float64) {
 	c.out = out
 	copy(c.args, data)
-	c.t.ins[c.r].Op().Run(c)
+	op.Run(c)
+	if c.meetsZeros(op, out) {
+		op.Zeros(c)
+	}
 }
 
 // lead puts an axis of n points in front of all shapes.
@@ -105,9 +111,9 @@ func (c *run) lead(n int) {
 	c.led = led
 }
 
-// pointByPoint runs the operation for each point of a batch.
-func (c *run) pointByPoint(b *batch, out []float64, data [][]float64) {
-	op, size := c.t.ins[c.r].Op(), c.shape.Size()
+// pointByPoint runs what the operation does for each point of a batch.
+func (c *run) pointByPoint(b *batch, does func(c *run), out []float64, data [][]float64) {
+	size := c.shape.Size()
 	for k := range b.n {
 		c.point, c.out = k, out[k*size:(k+1)*size]
 		for i := range c.args {
@@ -115,7 +121,7 @@ func (c *run) pointByPoint(b *batch, out []float64, data [][]float64) {
 			o := b.offset(i, k) * n
 			c.args[i] = data[i][o : o+n]
 		}
-		op.Run(c)
+		does(c)
 	}
 }
 

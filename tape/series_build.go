@@ -499,7 +499,7 @@ func (w *seriesWant) terms(b *seriesBuilder) float64 {
 				least = min(least, x.order)
 			}
 		}
-		if b.t.ins[w.r].Op() == opMatmul {
+		if op := b.t.ins[w.r].Op(); op == opMatmul || op == opZMatmul {
 			size = opMatmul.Flops(b.t, w.r) / 2
 		}
 		return size * n * float64(min(least, w.order)+1)

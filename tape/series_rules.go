@@ -36,7 +36,7 @@ func seriesRuleOf(op *Op) seriesRule {
 	case opNeg, opSum, opReshape, opBroadcast, opTranspose, opConcat, opTake, opCast, opToFloat64, opToFloat32, opSlice, opUnslice, opPut, opReverse,
 		opWindows, opUnwindows, opBlock, opAssemble, opCumsum:
 		return linear
-	case opMul, opZMul, opMatmul:
+	case opMul, opZMul, opMatmul, opZMatmul:
 		return multiplied
 	case opDiv:
 		return divided

@@ -126,7 +126,7 @@ func (x *seriesRun) compute(i int32, k int) {
 			return
 		}
 	case multiplied:
-		if x.c.t.ins[n.r].Op() == opMatmul {
+		if op := x.c.t.ins[n.r].Op(); op == opMatmul || op == opZMatmul {
 			x.matmul(n, out, k)
 			return
 		}

@@ -33,6 +33,7 @@ type session struct {
 	noSeries        string      // why one does not
 	unrolled        bool        // no loop is one instruction
 	apart           bool        // lines of sparse matrices are computed one by one
+	strong          bool        // zeros of cotangents are strong in all operations
 	whole           bool        // sparse matrices are computed with their zeros, so that limits are looked for
 	odd             bool        // not all of the answer is finite
 	wanted          []Ref
@@ -68,6 +69,7 @@ var others = []struct {
 	wanted func(s *session) bool
 	flag   func(s *session) *bool
 }{
+	{(*session).tainted, func(s *session) *bool { return &s.strong }},
 	{(*session).cramped, func(s *session) *bool { return &s.unrolled }},
 	{(*session).veiled, func(s *session) *bool { return &s.whole }},
 	{(*session).blurred, func(s *session) *bool { return &s.apart }},
@@ -75,26 +77,34 @@ var others = []struct {
 
 // answered works the answer out: again without series, or another way, where the first try asks
 // for that.
-func (s *session) answered() (a *Answer, err error) {
-	defer s.rescue(&err)
-	s.start()
-	s.program()
-	s.ask()
-	a = s.finish()
+func (s *session) answered() (*Answer, error) {
+	a, err := s.try()
+	if err != nil {
+		return s.forgiven(err)
+	}
 	if !s.expanded() {
-		return (&session{q: s.q, nested: true, noSeries: "a kink, or what is not finite"}).answered()
+		return (&session{q: s.q, strong: s.strong, nested: true, noSeries: "a kink, or what is not finite"}).answered()
 	}
 	for _, o := range others {
 		if *o.flag(s) || !o.wanted(s) {
 			continue
 		}
-		again := session{q: s.q, unrolled: s.unrolled, whole: s.whole, apart: s.apart}
+		again := session{q: s.q, strong: s.strong, unrolled: s.unrolled, whole: s.whole, apart: s.apart}
 		*o.flag(&again) = true
 		if b, err := again.answered(); err == nil {
 			return b, nil
 		}
 	}
 	return a, nil
+}
+
+// try works it out as the flags say.
+func (s *session) try() (a *Answer, err error) {
+	defer s.rescue(&err)
+	s.start()
+	s.program()
+	s.ask()
+	return s.finish(), nil
 }
 
 // rescue, deferred, turns a panic of the package into an error; anything else goes on.
@@ -162,7 +172,7 @@ func (s *session) start() {
 		s.desk = new(desk)
 	}
 	s.t = s.desk.open()
-	s.t.Conventions, s.t.apart = q.Conventions, s.apart
+	s.t.Conventions, s.t.apart, s.t.strong = q.Conventions, s.apart, s.strong
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = s.desk.lower(q.Prog)
 	for _, w := range q.Wrt {

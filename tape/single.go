@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"slices"
+
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -77,15 +79,12 @@ func (t *Tape) exact(r Ref) bool {
 
 // singleProduct reports whether r is a matrix product of float32.
 func (t *Tape) singleProduct(r Ref) bool {
-	if t.ins[r].Op() != opMatmul || t.ins[r].dtype != tensor.Float32 {
-		return false
-	}
-	for _, a := range t.Args(r) {
-		if !t.exact(a) {
-			return false
-		}
-	}
-	return true
+	return t.ins[r].Op() == opMatmul && t.ofSingles(r)
+}
+
+// ofSingles reports whether r is float32, and all that it is made of.
+func (t *Tape) ofSingles(r Ref) bool {
+	return t.ins[r].dtype == tensor.Float32 && !slices.ContainsFunc(t.Args(r), func(a Ref) bool { return !t.exact(a) })
 }
 
 // product32 runs a matrix product of float32 into out.

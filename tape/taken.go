@@ -1,5 +1,7 @@
 package tape
 
+import "slices"
+
 // What a cotangent is made of tells whether it is 0 by itself: that of log(x) in
 // where(x > 0, x*log(x), 0) is x times 0 wherever x is not above 0, and its infinite slope
 // means nothing there; that of acosh(x) in acosh(x)^2 is 0 at 1 and nowhere near.
@@ -128,8 +130,33 @@ func (u *takenRun) compute(r Ref) []bool {
 			}
 			return y == nil || y[k]
 		})
+	case op == opAdd || op == opSub || op.Name == "logical_or":
+		return either(u.spread(args[0], r), u.spread(args[1], r))
+	case op.Name == "logical_and":
+		return both(u.spread(args[0], r), u.spread(args[1], r))
+	case op.Name == "not_equal" && t.isNum(args[1], 0):
+		return u.spread(args[0], r)
+	case op == opWhere:
+		return either(both(u.spread(args[0], r), u.spread(args[1], r)), u.spread(args[2], r))
+	case len(op.Linear) > 0:
+		if slices.ContainsFunc(op.Linear, func(i int) bool { return u.none(args[i]) }) {
+			return make([]bool, t.size(r))
+		}
+	case op.moves() || op == opSum || op == opSumBatch || op == opCumsum || op == opUnwindows || op == opAssemble || op == opPut:
+		for i, a := range args {
+			if !t.isIndex(r, i) && !(op == opPut && i == 1) && !u.none(a) {
+				return nil
+			}
+		}
+		return make([]bool, t.size(r))
 	}
 	return nil
+}
+
+// none reports whether r is 0 by itself, all of it.
+func (u *takenRun) none(r Ref) bool {
+	marks := u.of(r)
+	return marks != nil && !slices.Contains(marks, true)
 }
 
 // spread marks the numbers of a where r takes them.
@@ -148,6 +175,18 @@ func (u *takenRun) where(r Ref, holds func(k int) bool) []bool {
 		marks[k] = holds(k)
 	}
 	return marks
+}
+
+// either marks what x or y marks; nil marks everything.
+func either(x, y []bool) []bool {
+	if x == nil || y == nil {
+		return nil
+	}
+	z := make([]bool, len(x))
+	for k := range z {
+		z[k] = x[k] || y[k]
+	}
+	return z
 }
 
 // both marks what x and y both mark; nil marks everything.

@@ -51,18 +51,19 @@ const (
 // An Attr holds what an instruction knows beside its arguments. It is immutable
 // once recorded. Axes are counted from the right: the last axis is -1.
 type Attr struct {
-	Axes  []int          // reduced or permuted axes
-	Ints  []int          // sizes, starts and steps; each operation says how
-	Num   float64        // const
-	Text  string         // alias: the name; einsum: the subscripts; stops: the reason
-	Flag  bool           // an operation's own switch
-	Flag2 bool           //
-	Upper bool           // matmul: nobody reads what is below the diagonal
-	Axis  int            // a batch axis
-	Shape tensor.Shape   // a target shape
-	Value *tensor.Tensor // input, constant
-	Adj   customAdj      // with_grad: the user's rule
-	Loop  *loop          // loop
+	Axes   []int          // reduced or permuted axes
+	Ints   []int          // sizes, starts and steps; each operation says how
+	Num    float64        // const
+	Text   string         // alias: the name; einsum: the subscripts; stops: the reason
+	Flag   bool           // an operation's own switch
+	Flag2  bool           //
+	Upper  bool           // matmul: nobody reads what is below the diagonal
+	Strong bool           // of a derivative: zeros of cotangents are strong, and a factorisation that fails is NaN
+	Axis   int            // a batch axis
+	Shape  tensor.Shape   // a target shape
+	Value  *tensor.Tensor // input, constant
+	Adj    customAdj      // with_grad: the user's rule
+	Loop   *loop          // loop
 
 	Series *series // taylor
 
@@ -110,6 +111,8 @@ type Tape struct {
 	sites        []kinkSite        // where derivatives were taken that may not exist
 	bodies       map[Ref]*bodyCall // values of functions with kinks that are written in nabla
 	kinksOn      bool
+	strong       bool     // zeros of cotangents are strong in all operations (strong.go)
+	swept        bool     // a derivative was recorded
 	inner        int      // how many derivative sweeps are being recorded
 	sloping      bool     // whether slopes of eigenvalues are being recorded
 	isBody       bool     // the body of a loop: placeholders have no values

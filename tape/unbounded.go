@@ -169,7 +169,7 @@ func (u *numberRun[N]) compute(r Ref) bool {
 	case in.Op() == opSum || in.Op() == opSumBatch:
 		u.sum(r)
 		return true
-	case in.Op() == opMatmul:
+	case in.Op() == opMatmul || in.Op() == opZMatmul:
 		return u.product(r)
 	case in.Op() == opNorm:
 		u.reduce(r, u.norm, kernels.Norm2)
@@ -474,19 +474,18 @@ func (u *numberRun[N]) product(r Ref) bool {
 		return spreadOver(places(from.Size(), size), from, lead(to))
 	}
 	xat, yat := starts(a, p.m*p.k), starts(b, p.k*p.n)
-	step := func(across bool, ld, i, k int) int {
-		if across {
-			return k*ld + i
-		}
-		return i*ld + k
-	}
+	strong := t.ins[r].Op() == opZMatmul
 	for g := range xat {
 		for i := range p.m {
 			for j := range p.n {
 				at := (g*p.m+i)*p.n + j
 				for k := range p.k {
-					ix, iy := xat[g]+step(p.ta, p.lda, i, k), yat[g]+step(!p.tb, p.ldb, j, k)
+					ix, iy := xat[g]+operandAt(p.ta, p.lda, i, k), yat[g]+operandAt(!p.tb, p.ldb, j, k)
 					v, w := x[ix].Mul(y[iy]), float64(xn[ix]*yn[iy])
+					if strong {
+						v, _ = u.apply(opZMul, [3]N{x[ix], y[iy]}, [3]float64{xn[ix], yn[iy]})
+						w = kernels.ZMulOf(xn[ix], yn[iy])
+					}
 					sum := values[at].Add(v)
 					u.see(sum, values[at], v, near[at], w)
 					values[at] = sum
