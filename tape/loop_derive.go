@@ -22,10 +22,10 @@ func (ro *rolling) asks(name string, ys []Ref, list []*source) {
 	}
 	a := derivation{ys: ys}
 	for _, s := range list {
-		if s.why != "" || len(s.refs) != 1 || len(s.past) > 0 {
+		if s.why != "" || len(s.past) > 0 {
 			panic(&notRolled{"a derivative by what is no plain source"})
 		}
-		a.srcs = append(a.srcs, s.refs[0])
+		a.srcs = append(a.srcs, s.refs...)
 	}
 	switch name {
 	case "jacobian", "batch_jacobian", "hessian":
@@ -62,6 +62,8 @@ func (ro *rolling) leaksTo(src Ref, ys []Ref) bool {
 	l := ro.l
 	outer, made := None, None // what src is outside, and what the step before made it
 	switch i, k := slices.Index(l.carry, src), slices.Index(l.consts, src); {
+	case ro.states[src] != nil:
+		return ro.versionsLeak(src, ys)
 	case i >= 0:
 		outer, made = ro.inits[i], l.next[i]
 		if ro.sub.ins[made].Op() == opSlot {
@@ -107,6 +109,40 @@ func (ro *rolling) leaksTo(src Ref, ys []Ref) bool {
 	return false
 }
 
+// versionsLeak is leaksTo for a variable that the body assigns to: ys may depend on what it was in any
+// step before, or in front of the loop, by whatever is carried beside it. What a variable is made of
+// passes no derivative.
+func (ro *rolling) versionsLeak(src Ref, ys []Ref) bool {
+	l, x := ro.l, ro.states[src]
+	versions := ro.frame.names[x.state.name].state.versions
+	from := ro.reads(ys, src)
+	for i := 0; i < len(from); i++ {
+		given := None
+		switch k := slices.Index(l.carry, from[i]); {
+		case k >= 0 && ro.sub.ins[l.next[k]].Op() == opAssign:
+			continue
+		case k >= 0:
+			given = ro.inits[k]
+			if ro.sub.dependsOnAny(l.next[k], versions) {
+				return true
+			}
+			for _, more := range ro.reads([]Ref{l.next[k]}, src) {
+				if !slices.Contains(from, more) {
+					from = append(from, more)
+				}
+			}
+		case slices.Contains(l.consts, from[i]):
+			given = ro.args[slices.Index(l.consts, from[i])]
+		default:
+			given = ro.vecs[slices.Index(l.arrays, from[i])]
+		}
+		if ro.outer.t.dependsOnAny(given, x.state.versions) {
+			return true
+		}
+	}
+	return false
+}
+
 // reads lists the placeholders, other than but, that values of the body are computed from.
 func (ro *rolling) reads(ys []Ref, but Ref) (from []Ref) {
 	for r, on := range ro.sub.live(ys) {
@@ -119,6 +155,15 @@ func (ro *rolling) reads(ys []Ref, but Ref) (from []Ref) {
 
 // dependsOn reports whether y is x or computed from it.
 func (t *Tape) dependsOn(y, x Ref) bool { return y == x || y > x && t.liveAll(y)[x] }
+
+// dependsOnAny is dependsOn for one of several.
+func (t *Tape) dependsOnAny(y Ref, xs []Ref) bool {
+	if len(xs) == 0 || y < slices.Min(xs) {
+		return false
+	}
+	live := t.liveAll(y)
+	return slices.ContainsFunc(xs, func(x Ref) bool { return x <= y && live[x] })
+}
 
 // counted records the loop, which loop does, with counters of the kinks that derivatives
 // of its body meet.

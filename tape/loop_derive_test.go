@@ -38,6 +38,15 @@ var derived = []loopRow{
 	{text: "s = x\nfor i in range(80) { for j in range(9) { s = s - 0.01*grad(s^3*y*w[j], s) } }\ns"},
 	{text: "c, ys = scan((c, u) -> (c - 0.1*grad(c^2*u, c), grad(c*u^2*y, u)), x, v)\nc + ys @ w"},
 	{text: "var a = x\nfor i in range(70) { a = a - 0.1*grad(a^2*y, a) }\na*y"},
+	{text: "var n = x\nfor i in range(100) { n -= 0.1*grad(n^2*y, n) }\nn*y"}, // by a variable
+	{text: "var n = u\nvar m = 0*u\nfor i in range(100) { t, g = value_and_grad(sum((n - u*y)^2), n); m := 0.9*m + g; n -= 0.01*m }\nt*sum(n)"},
+	{text: "var a = x\nvar b = y\nfor i in range(100) { a -= 0.1*grad(a^2*b^2, a); b -= 0.1*grad(a^2*b^2, b) }\na*b*x"},
+	{text: "var a = x\ns = y\nfor i in range(100) { a := 0.9*a; s = 0.9*s + 0.1*grad(a^2*v[i]*y, a); a := a + 0.01*grad(a^2, a) }\na*s"},
+	{text: "for i in range(100) { x -= 0.01*grad(x^2*y, x) }\nx^2*y"},
+	{text: "var a = x\ns = y\nfor i in range(70) { g = grad(a^2*s, a); s = 0.5*a; a -= 0.01*g }\na*s", no: true},                   // s is of what a was
+	{text: "var a = x\ns = y\nt = y\nfor i in range(70) { g = grad(a^2*s, a); s = 0.9*t; t = 0.5*a; a -= 0.01*g }\na*s", no: true}, // two steps before
+	{text: "var a = x\ns = a*y\nfor i in range(70) { a -= 0.01*grad(a^2*s, a) }\na*s", no: true},                                   // in front of the loop
+	{text: "var a = x\ns = y\nfor i in range(70) { a := 0.9*a; b = a; a := 0.5*a; g = grad(a*s, a); s = 0.1*b + 0*g }\na*s", no: true},
 	{text: "reset\ns = x\nfor i in range(70) { s = 0.9*s + 0.1*grad(v[i]*y^2, y) }\ns", no: true}, // of what y has been, too
 	{text: "m = 0\ns = x\nfor i in range(1, 90) { g = grad(s^4/4 - y*s, s); m = 0.9*m + 0.1*g; s = s - 0.1*m/(1 - exp(-i)) }\ns"},
 }
@@ -48,8 +57,12 @@ func TestDerivativesInLoops(t *testing.T) { compareRows(t, derived) }
 // recorded one by one.
 func TestRandomDerivativesInLoops(t *testing.T) {
 	compareRandom(t, rounds(40), func(seed uint64) (text string, tol float64, scalar bool) {
-		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 8)), derives: true}
-		return w.program(), 0, true
+		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 8)), derives: true, vars: int(seed % 4)}
+		text = w.program()
+		if w.vars > 0 { // whether derivatives hold beside what is nan is found out of short programs
+			text = strings.NewReplacer("sqrt(", "cbrt(", "log1p(", "log1p(2 + ").Replace(text)
+		}
+		return text, 0, true
 	})
 }
 

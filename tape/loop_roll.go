@@ -37,6 +37,7 @@ type rolling struct {
 	late     []string         // their names, in the order in which they became carried
 	deciding bool             // the condition of a while loop is being recorded
 
+	states    map[Ref]*slot  // variables that it assigns to, as the program around has them, by what is carried
 	derived   []derivation   // derivatives that the body takes
 	versioned map[*slot]bool // names of variables that have had several values
 }
@@ -264,24 +265,49 @@ func (ro *rolling) enter() (names []string, trees []value, ok bool) {
 		if x.val == nil {
 			return nil, nil, false
 		}
-		from := x.val
 		if x.state != nil {
-			from = mapRefs(from, func(r Ref) Ref { return ro.outer.t.stop(r, blocks) })
+			y, ok := ro.variable(name, x)
+			if !ok {
+				return nil, nil, false
+			}
+			names, trees = append(names, name), append(trees, y.val)
+			ro.frame.names[name] = y
+			continue
 		}
-		v, ok := ro.carried(from, name)
+		v, ok := ro.carried(x.val, name)
 		if !ok {
 			return nil, nil, false
 		}
 		names, trees = append(names, name), append(trees, v)
 		ro.frame.names[name] = &slot{val: v}
-		if x.state != nil {
-			ro.frame.names[name].state = &state{name: name, frozen: blocks}
-		}
 	}
 	for name, v := range ro.indexes {
 		ro.frame.names[name] = &slot{val: v}
 	}
 	return names, trees, true
+}
+
+// variable carries the variable x into a step, as a source if it is one. What it is made of is none:
+// its state blocks the gradient.
+func (ro *rolling) variable(name string, x *slot) (*slot, bool) {
+	source := x.state.frozen == ""
+	if source {
+		ro.know.active[carryKey(name, 0)] = true
+	}
+	v, ok := ro.carried(mapRefs(x.val, func(r Ref) Ref { return ro.outer.t.stop(r, blocks) }), name)
+	if !ok {
+		return nil, false
+	}
+	y := &slot{val: v, state: &state{name: name, frozen: x.state.frozen}}
+	if source {
+		p := v.(Ref)
+		y.state.versions, y.state.past = []Ref{p}, x.state.past
+		if ro.states == nil {
+			ro.states = map[Ref]*slot{}
+		}
+		ro.states[p] = x
+	}
+	return y, true
 }
 
 // see binds the names of the program around the body that it uses.
@@ -327,14 +353,15 @@ func (ro *rolling) leave(names []string, trees []value) (all []string, before, a
 	return names, trees, after, true
 }
 
-// readsStates reports whether what is carried beside variables is made of their values in the steps:
-// a derivative by a variable is one by all of them, and a loop puts out the last alone.
+// readsStates reports whether what is carried beside inputs that are assigned to is made of their values
+// in the steps: a derivative by an input is one by all of them, and a loop puts out the last alone. Of
+// other variables asksBy knows whether one is asked for.
 func (ro *rolling) readsStates(names []string, before, after []value) bool {
 	reads := make([]bool, len(ro.sub.ins))
 	isState := func(i int) bool { return ro.frame.names[names[i]].state != nil }
 	any := false
 	for i := range names {
-		if isState(i) {
+		if isState(i) && ro.outer.scope.names[names[i]].state.input {
 			any, reads[before[i].(Ref)] = true, true
 		}
 	}

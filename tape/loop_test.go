@@ -229,10 +229,11 @@ var loops = []loopRow{
 	{text: "for i in range(100) { x += 0.01*v[i]; y := x*y*0.3 }\nx^2 + y*x"},                          // of inputs, and of others
 	{text: "var n = y\ns = x\nwhile n < 90 { s = s*0.9 + y; n += 1 }\ns*n"},                            // which the condition reads
 	{text: "var p = u\ns = x\nfor i in range(100) { p := 0.9*p + s*u; s = tanh(s*1.1) }\ns*sum(p)"},    // tensors
-	{text: "var n = 0\ns = x\nfor i in range(100) { n += 1; s = sin(s) + n*0.01 }\ns*n", no: true},     // a derivative by a variable is one by every value of it
-	{text: "var n = x\ns = 0\nfor i in range(100) { n := n*0.9; k = n; s = k*0.1 }\ns*n", no: true},    //
+	{text: "var n = 0\ns = x\nfor i in range(100) { n += 1; s = sin(s) + n*0.01 }\ns*n"},               //
+	{text: "var n = x\ns = 0\nfor i in range(100) { n := n*0.9; k = n; s = k*0.1 }\ns*n"},              //
+	{text: "s = 0\nfor i in range(100) { x := x*0.9; k = x; s = k*0.1 }\ns*x", no: true},               // a derivative by an input is one by every value of it
+	{text: "var n = x\ns = 0\nfor i in range(100) { n := n*0.9; s = n*y }\ngrad(s*n, n)*x", no: true},  // and so by a variable, where one is asked for
 	{text: "var n = x\nfor i in range(100) { if i > 50 { n := n*0.9 } }\nn*y", no: true},               //
-	{text: "var n = x\nfor i in range(100) { n -= 0.1*grad(n^2*y, n) }\nn*y", no: true},                //
 	{text: "s = x\nfor i in range(100) { for j in range(3) { s = s*0.99 + 0.01*v[i]*w[j] } }\ns"},      // loops in loops
 	{text: "s = x\nfor i in range(3) { for j in range(90) { s = s*0.99 + 0.01*v[j]*w[i] } }\ns"},       //
 	{text: "s = 0\nfor i in range(70) { s = s + x }\nfor i in range(70) { s = s*1.01 + y*s }\ns^2"},    // one after the other
@@ -378,6 +379,7 @@ type loopWriter struct {
 
 	aliases bool // branches that give a name the value of another
 	derives bool // steps that take derivatives
+	vars    int  // how many names are those of variables
 }
 
 func (w *loopWriter) pick(s ...string) string { return s[w.rng.IntN(len(s))] }
@@ -414,6 +416,9 @@ func (w *loopWriter) program() string {
 	for i := range n {
 		name := string(rune('a' + i))
 		w.names = append(w.names, name)
+		if i < w.vars {
+			b.WriteString("var ")
+		}
 		fmt.Fprintf(&b, "%s = %s\n", name, w.pick("x", "y", "0", "x*y", "[x, y, 0.3]", "1"))
 	}
 	fmt.Fprintf(&b, "for i in range(%d) {\n", 18+w.rng.IntN(78))
@@ -429,8 +434,8 @@ func (w *loopWriter) program() string {
 				w.names = append(w.names, "t")
 			}
 		default:
-			name := w.names[w.rng.IntN(n)]
-			fmt.Fprintf(&b, "%s = 0.7*tanh(%s) + 0.1*(%s)\n", name, w.expr(3), w.expr(2))
+			i := w.rng.IntN(n)
+			fmt.Fprintf(&b, "%s %s 0.7*tanh(%s) + 0.1*(%s)\n", w.names[i], map[bool]string{true: ":=", false: "="}[i < w.vars], w.expr(3), w.expr(2))
 		}
 	}
 	fmt.Fprintf(&b, "}\nsum(sin(%s)) + v[3]*x", strings.Join(w.names, " + "))

@@ -299,7 +299,7 @@ func (s *session) inputLeaf(path string, x *tensor.Tensor, why string) Ref {
 	s.leaves = append(s.leaves, r)
 	own := s.desk.leaves.one()
 	own.first[0] = r
-	own.state = state{name: path, versions: own.first[:]}
+	own.state = state{name: path, versions: own.first[:], input: true}
 	own.slot.val, own.slot.state = r, &own.state
 	switch {
 	case why != "":
