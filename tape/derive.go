@@ -207,6 +207,7 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	if lo.ro != nil {
 		lo.ro.asks(name, lo.tensorsOf(y, at(0)), flatten(tree))
 	}
+	lo.forget(y, tree)
 	switch name {
 	case "grad", "value_and_grad":
 		ys := lo.tensorsOf(y, at(0))
@@ -244,6 +245,56 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		return lo.along(name, r, tree, v, at(2), e)
 	}
 	panic("tape: derivative " + name)
+}
+
+// forget leaves versions of a variable out that y does not come from, where it has had many: each step of
+// a descent would look at all that were before.
+func (lo *lowering) forget(y, tree value) {
+	var from map[Ref]bool
+	for _, s := range flatten(tree) {
+		if len(s.refs) <= fewVersions {
+			continue
+		}
+		if from == nil {
+			if from = lo.t.ancestors(refsOf(y), mostAncestors); from == nil {
+				return
+			}
+		}
+		kept := []Ref{s.current()}
+		for r := range from {
+			if _, is := slices.BinarySearch(s.refs, r); is && r != kept[0] {
+				kept = append(kept, r)
+			}
+		}
+		slices.Sort(kept)
+		s.refs = kept
+	}
+}
+
+const (
+	fewVersions   = 8
+	mostAncestors = 4096
+)
+
+// ancestors are what takes part in ys by ways that derivatives pass; nil if it is more than so many.
+func (t *Tape) ancestors(ys []Ref, most int) map[Ref]bool {
+	from := map[Ref]bool{}
+	list := slices.Clone(ys)
+	for len(list) > 0 {
+		r := list[len(list)-1]
+		if list = list[:len(list)-1]; r == None || from[r] {
+			continue
+		}
+		if from[r] = true; len(from) > most {
+			return nil
+		}
+		for i, a := range t.Args(r) {
+			if t.passes(t.ins[r].Op(), i) {
+				list = append(list, a)
+			}
+		}
+	}
+	return from
 }
 
 // along appends the derivative of r, for jvp, or of its gradient, for hvp, along v, which stands at

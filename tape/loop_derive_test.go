@@ -80,3 +80,22 @@ func (w *loopWriter) derivative() string {
 	}
 	return "grad(" + of + ", " + by + ")"
 }
+
+// TestManyVersions: a derivative by a variable that has had many values looks at those alone that the
+// target comes from.
+func TestManyVersions(t *testing.T) {
+	s := &session{q: question(t, "eval", "var w = 0.5; for i in range(50000) { w -= 0.01*grad((w*x - 1)^2, w) }; grad((w*x - 1)^2, w); (w*x - 1)^2", "x=2")}
+	s.start()
+	s.program()
+	by := s.lo.slotSource("w", s.lo.top.names["w"]).(*source)
+	if n := len(by.refs); n != 50001 {
+		t.Errorf("w has had %d values, want 50001", n)
+	}
+	if s.lo.forget(s.last, by); len(by.refs) != 1 || by.refs[0] != s.lo.top.names["w"].val {
+		t.Errorf("%d of them are looked at, want the last alone", len(by.refs))
+	}
+	a, err := question(t, "grad", "var w = x; y = w^2; for i in range(50) { w := w + 1 }; y + w*grad(y + 2*w, w)", "x=3").Answer()
+	if err != nil || a.Targets[0].Value.Tensor.Item() != 9+53*8 {
+		t.Errorf("a derivative by the first of 51 values: %v", err)
+	}
+}
