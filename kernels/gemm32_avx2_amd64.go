@@ -42,6 +42,14 @@ func gemm32AVX2x3(x *call32)
 //go:noescape
 func pack32AVX2(dst *float32, x *float32, ldx int, m int, n int)
 
+// plain32AVX2 is
+//
+//	// n is a multiple of 8, and not 0
+//	if !arePlain(x[:n]) { others = 1 }
+//
+//go:noescape
+func plain32AVX2(x *float32, n int) (others int)
+
 // transpose32AVX2 is
 //
 //	// m and n are multiples of 8

@@ -3081,6 +3081,52 @@ end:
 	VZEROUPPER
 	RET
 
+// func plain32AVX2(x *float32, n int) (others int)
+// Requires: AVX, AVX2
+TEXT ·plain32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD w7fffffff7fffffff<>+0(SB), Y0
+	VBROADCASTSD w7f7fffff7f7fffff<>+0(SB), Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+
+narrow:
+	VPAND    (AX), Y0, Y4
+	VPCMPGTD Y1, Y4, Y5
+	VPCMPEQD Y2, Y4, Y4
+	VPOR     Y5, Y3, Y3
+	VPOR     Y4, Y3, Y3
+	ADDQ     $0x20, AX
+	SUBQ     $0x08, CX
+	JNZ      narrow
+	VPTEST   Y3, Y3
+	SETNE    DL
+	VZEROUPPER
+	MOVQ     DX, others+16(FP)
+	RET
+
+DATA w7fffffff7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+32(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+40(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+48(SB)/8, $0x7fffffff7fffffff
+DATA w7fffffff7fffffff<>+56(SB)/8, $0x7fffffff7fffffff
+GLOBL w7fffffff7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA w7f7fffff7f7fffff<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+24(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+32(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+40(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+48(SB)/8, $0x7f7fffff7f7fffff
+DATA w7f7fffff7f7fffff<>+56(SB)/8, $0x7f7fffff7f7fffff
+GLOBL w7f7fffff7f7fffff<>(SB), RODATA|NOPTR, $64
+
 // func transpose32AVX2(dst *float32, ldd int, x *float32, ldx int, m int, n int)
 // Requires: AVX
 TEXT ·transpose32AVX2(SB), NOSPLIT, $0-48

@@ -40,6 +40,14 @@ func gemm32AVX512x3(x *call32)
 //go:noescape
 func pack32AVX512(dst *float32, x *float32, ldx int, m int, n int)
 
+// plain32AVX512 is
+//
+//	// n is a multiple of 16, and not 0
+//	if !arePlain(x[:n]) { others = 1 }
+//
+//go:noescape
+func plain32AVX512(x *float32, n int) (others int)
+
 // keep32AVX512 is
 //
 //	// 32 < n <= 48, m = 8; it uses x up

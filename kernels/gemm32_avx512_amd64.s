@@ -6585,6 +6585,51 @@ end:
 	VZEROUPPER
 	RET
 
+// func plain32AVX512(x *float32, n int) (others int)
+// Requires: AVX, AVX512F
+TEXT ·plain32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD w0000000100000001<>+0(SB), Z0
+	VPXORQ       Z1, Z1, Z1
+
+wide:
+	VPSLLD       $0x01, (AX), Z2
+	VPSUBD       Z0, Z2, Z2
+	VPMAXUD      Z2, Z1, Z1
+	ADDQ         $0x40, AX
+	SUBQ         $0x10, CX
+	JNZ          wide
+	VBROADCASTSD wfefffffffeffffff<>+0(SB), Z0
+	VPCMPUD      $0x05, Z0, Z1, K1
+	KMOVW        K1, AX
+	TESTL        AX, AX
+	SETNE        DL
+	VZEROUPPER
+	MOVQ         DX, others+16(FP)
+	RET
+
+DATA w0000000100000001<>+0(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+8(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+16(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+24(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+32(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+40(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+48(SB)/8, $0x0000000100000001
+DATA w0000000100000001<>+56(SB)/8, $0x0000000100000001
+GLOBL w0000000100000001<>(SB), RODATA|NOPTR, $64
+
+DATA wfefffffffeffffff<>+0(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+8(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+16(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+24(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+32(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+40(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+48(SB)/8, $0xfefffffffeffffff
+DATA wfefffffffeffffff<>+56(SB)/8, $0xfefffffffeffffff
+GLOBL wfefffffffeffffff<>(SB), RODATA|NOPTR, $64
+
 // func keep32AVX512(x *call32)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+
 TEXT ·keep32AVX512(SB), NOSPLIT, $8-8

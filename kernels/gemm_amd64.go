@@ -6,11 +6,11 @@ import "unsafe"
 
 func avx2Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, near: true, groups: true, pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, plain: looks(8, plain32AVX2), ragged: 7, near: true, groups: true, pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer32]{&Transpose32, transposeBlocks32},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, near: true, groups: true, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, plain: looks(4, plainAVX2), ragged: 3, near: true, groups: true, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeBlocks},
@@ -22,10 +22,10 @@ func avx2Gemm() []override {
 
 func avx512Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, thin: 16, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, plain: looks(16, plain32AVX512), thin: 16, tall: 8, keep: keeper(keep32AVX512), pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, thin: 8, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, plain: looks(8, plainAVX512), thin: 8, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeEights},
@@ -107,6 +107,17 @@ func transposeBlocks32(dst []float32, ldd int, x []float32, ldx, m, n int) {
 	}
 	if m8 < m && n8 < n {
 		transpose32AVX2(&dst[(n-8)*ldd+m-8], ldd, &x[(m-8)*ldx+n-8], ldx, 8, 8)
+	}
+}
+
+// looks is the plain of a multiplier, by so many numbers at a time.
+func looks[T float32 | float64](lanes int, others func(x *T, n int) int) func(x []T) int {
+	return func(x []T) int {
+		n := len(x) / lanes * lanes
+		if n > 0 && others(&x[0], n) != 0 {
+			return -1
+		}
+		return n
 	}
 }
 

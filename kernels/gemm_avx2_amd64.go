@@ -42,6 +42,14 @@ func gemm3AVX2(x *call64)
 //go:noescape
 func packAVX2(dst *float64, x *float64, ldx int, m int, n int)
 
+// plainAVX2 is
+//
+//	// n is a multiple of 4, and not 0
+//	if !arePlain(x[:n]) { others = 1 }
+//
+//go:noescape
+func plainAVX2(x *float64, n int) (others int)
+
 // outer1AVX2 is
 //
 //	// 0 < n <= 4, the rows of B readable up to whole vectors, tiles not apart; it uses x up

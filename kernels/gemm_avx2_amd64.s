@@ -3079,6 +3079,52 @@ end:
 	VZEROUPPER
 	RET
 
+// func plainAVX2(x *float64, n int) (others int)
+// Requires: AVX, AVX2
+TEXT ·plainAVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y0
+	VBROADCASTSD w7fefffffffffffff<>+0(SB), Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+
+narrow:
+	VPAND    (AX), Y0, Y4
+	VPCMPGTQ Y1, Y4, Y5
+	VPCMPEQQ Y2, Y4, Y4
+	VPOR     Y5, Y3, Y3
+	VPOR     Y4, Y3, Y3
+	ADDQ     $0x20, AX
+	SUBQ     $0x04, CX
+	JNZ      narrow
+	VPTEST   Y3, Y3
+	SETNE    DL
+	VZEROUPPER
+	MOVQ     DX, others+16(FP)
+	RET
+
+DATA w7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL w7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA w7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+8(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+16(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+24(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+32(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+40(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+48(SB)/8, $0x7fefffffffffffff
+DATA w7fefffffffffffff<>+56(SB)/8, $0x7fefffffffffffff
+GLOBL w7fefffffffffffff<>(SB), RODATA|NOPTR, $64
+
 // func outer1AVX2(x *call64)
 // Requires: AVX
 TEXT ·outer1AVX2(SB), NOSPLIT, $0-8

@@ -40,6 +40,14 @@ func gemm3AVX512(x *call64)
 //go:noescape
 func packAVX512(dst *float64, x *float64, ldx int, m int, n int)
 
+// plainAVX512 is
+//
+//	// n is a multiple of 8, and not 0
+//	if !arePlain(x[:n]) { others = 1 }
+//
+//go:noescape
+func plainAVX512(x *float64, n int) (others int)
+
 // keepAVX512 is
 //
 //	// 16 < n <= 24, m = 8; it uses x up

@@ -6558,6 +6558,51 @@ end:
 	VZEROUPPER
 	RET
 
+// func plainAVX512(x *float64, n int) (others int)
+// Requires: AVX, AVX512F
+TEXT ·plainAVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	VBROADCASTSD w0000000000000001<>+0(SB), Z0
+	VPXORQ       Z1, Z1, Z1
+
+wide:
+	VPSLLQ       $0x01, (AX), Z2
+	VPSUBQ       Z0, Z2, Z2
+	VPMAXUQ      Z2, Z1, Z1
+	ADDQ         $0x40, AX
+	SUBQ         $0x08, CX
+	JNZ          wide
+	VBROADCASTSD wffdfffffffffffff<>+0(SB), Z0
+	VPCMPUQ      $0x05, Z0, Z1, K1
+	KMOVW        K1, AX
+	TESTL        AX, AX
+	SETNE        DL
+	VZEROUPPER
+	MOVQ         DX, others+16(FP)
+	RET
+
+DATA w0000000000000001<>+0(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+8(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+16(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+24(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+32(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+40(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+48(SB)/8, $0x0000000000000001
+DATA w0000000000000001<>+56(SB)/8, $0x0000000000000001
+GLOBL w0000000000000001<>(SB), RODATA|NOPTR, $64
+
+DATA wffdfffffffffffff<>+0(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+8(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+16(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+24(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+32(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+40(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+48(SB)/8, $0xffdfffffffffffff
+DATA wffdfffffffffffff<>+56(SB)/8, $0xffdfffffffffffff
+GLOBL wffdfffffffffffff<>(SB), RODATA|NOPTR, $64
+
 // func keepAVX512(x *call64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+
 TEXT ·keepAVX512(SB), NOSPLIT, $8-8

@@ -107,7 +107,7 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 	_ = a[(m-1)*lda+r.k-1]
 	g := blockingOf[T]()
 	w, calls := g.width, g.panels(r.n)
-	plain := m >= worthLooking*group && arePlain(by)
+	plain := m >= worthLooking*group && g.arePlain(by)
 	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
 	switch {
 	case group <= g.rows && g.inTiles(group):
@@ -167,7 +167,7 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 	w := g.width
 	wide := g.panels(r.n) * w
 	same := len(by) <= m*r.n
-	plain := same && count >= worthLooking && arePlain(by)
+	plain := same && count >= worthLooking && g.arePlain(by)
 	for p := 0; p < count; {
 		pc := (q + p) / g.depth * g.depth
 		kc := min(g.depth, r.k-pc)

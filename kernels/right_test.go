@@ -139,16 +139,33 @@ func plain[T float32 | float64](x []T) []T {
 	return x
 }
 
-// TestArePlain looks at a number of each kind among others that are plain.
+// TestArePlain looks at a number of each kind among others that are plain, at each place.
 func TestArePlain(t *testing.T) {
-	for _, v := range edges {
-		want := v != 0 && v-v == 0
-		if x := []float64{1, -2, v, 3}; arePlain(x) != want {
-			t.Errorf("arePlain(%v) is %t", x, !want)
+	eachTier(t, func(t *testing.T) {
+		checkArePlain[float64](t)
+		checkArePlain[float32](t)
+	})
+}
+
+func checkArePlain[T float32 | float64](t *testing.T) {
+	g := blockingOf[T]()
+	for n := range 40 {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(i) - 100
 		}
-		want = float32(v) != 0 && float32(v)-float32(v) == 0
-		if x := []float32{1, -2, float32(v), 3}; arePlain(x) != want {
-			t.Errorf("arePlain(%v) of float32 is %t", x, !want)
+		if !g.arePlain(x) {
+			t.Errorf("arePlain(%v) is false", x)
+		}
+		for _, v := range edges {
+			v, at := T(v), (7*n+3)%max(1, n)
+			want := n == 0 || v != 0 && v-v == 0
+			if n > 0 {
+				x[at] = v
+			}
+			if g.arePlain(x) != want {
+				t.Errorf("arePlain(%v) of %T is %t", x, v, !want)
+			}
 		}
 	}
 }

@@ -57,6 +57,7 @@ func main() {
 		panel(vectors, false)
 	}
 	pack()
+	plain()
 	if kit.Wide {
 		keep()
 	}
