@@ -19,6 +19,7 @@ var (
 	relEntrDoor = func(dst, x, y []float64) { pieces(dst, x, y, relEntrPiece) }
 	klDivDoor   = func(dst, x, y []float64) { pieces(dst, x, y, klDivPiece) }
 	ratioDoor   = func(dst, x, y []float64) { pieces(dst, x, y, logRatioPiece) }
+	excessDoor  = func(dst, x, y []float64) { pieces(dst, x, y, excessPiece) }
 
 	logaddexpDoor  = func(dst, x, y []float64) { pieces(dst, x, y, logaddexpPiece) }
 	logaddexp2Door = func(dst, x, y []float64) { pieces(dst, x, y, logaddexp2Piece) }
@@ -106,32 +107,87 @@ func entrPiece(dst, x, _ []float64, b *bench) {
 	}
 }
 
-func logRatioPiece(dst, x, y []float64, b *bench) {
-	near, far := b[0][:len(dst)], b[1][:len(dst)]
-	for i, v := range x {
-		near[i], far[i] = (v-y[i])/y[i], v/y[i]
-	}
+func logRatioPiece(dst, x, y []float64, b *bench) { ratios(dst, x, y, b) }
+
+// ratios are log(x/y), and reports whether all of x and y are above 0 and x/y is in the range: most often so, and
+// then nothing is done number by number.
+func ratios(dst, x, y []float64, b *bench) (ordinary bool) {
+	n := len(dst)
+	near, far, apart, half := b[0][:n], b[1][:n], b[3][:n], b[4][:n]
+	kernels.Sub(near, x, y)
+	kernels.Div(near, near, y)
+	kernels.Div(far, x, y)
+	ordinary = kernels.Min(x) > 0 && kernels.Min(far) > 0x1p-1022 && kernels.Max(far) <= math.MaxFloat64
+	kernels.Abs(apart, near)
+	kernels.Fill(half, 0.5)
+	kernels.Lt(apart, apart, half)
 	kernels.Log1p(near, near)
 	kernels.Log(far, far)
+	if ordinary {
+		kernels.Where(dst, apart, near, far)
+		return true
+	}
 	for i, v := range x {
 		dst[i] = logRatio(v, y[i], near[i], far[i])
 	}
+	return false
 }
 
 func relEntrPiece(dst, x, y []float64, b *bench) {
 	ratio := b[2][:len(dst)]
-	logRatioPiece(ratio, x, y, b)
+	if ratios(ratio, x, y, b) {
+		kernels.Mul(dst, x, ratio)
+		return
+	}
 	for i, r := range ratio {
 		dst[i] = timesRatio(x[i], y[i], r)
 	}
 }
 
 func klDivPiece(dst, x, y []float64, b *bench) {
-	ratio := b[2][:len(dst)]
-	logRatioPiece(ratio, x, y, b)
-	for i, r := range ratio {
-		dst[i] = klDiv(x[i], y[i], timesRatio(x[i], y[i], r))
+	n := len(dst)
+	ratio, sum, apart, z := b[2][:n], b[3][:n], b[4][:n], b[0][:n]
+	ordinary := ratios(ratio, x, y, b)
+	kernels.Add(sum, x, y)
+	if !ordinary || !(kernels.Max(sum) <= math.MaxFloat64) {
+		for i, r := range ratio {
+			dst[i] = klDiv(x[i], y[i], timesRatio(x[i], y[i], r))
+		}
+		return
 	}
+	kernels.Sub(apart, x, y)
+	kernels.Div(z, apart, sum)
+	kernels.Mul(ratio, x, ratio) // far from each other
+	kernels.Sub(ratio, ratio, x)
+	kernels.Add(ratio, ratio, y)
+	size, third := b[5][:n], b[6][:n]
+	kernels.Abs(size, z)
+	if !(kernels.Min(size) < 1./3) {
+		kernels.Copy(dst, ratio)
+		return
+	}
+	kernels.Fill(third, 1./3)
+	kernels.Lt(size, size, third)
+	z2 := third
+	kernels.Mul(z2, z, z)
+	kernels.Fill(sum, klDivTerms[0])
+	for _, c := range klDivTerms[1:] {
+		kernels.Mul(sum, z2, sum)
+		kernels.AddScalar(sum, sum, c)
+	}
+	kernels.AddScalar(z2, z, 1)
+	kernels.Mul(z2, z2, z)
+	kernels.Mul(sum, z2, sum)
+	kernels.AddScalar(sum, sum, 1)
+	kernels.Mul(apart, apart, z)
+	kernels.Mul(apart, apart, sum)
+	kernels.Where(dst, size, apart, ratio)
+}
+
+func excessPiece(dst, x, y []float64, b *bench) {
+	more := b[0][:len(dst)]
+	kernels.Sub(more, x, y)
+	kernels.Div(dst, more, x)
 }
 
 func logaddexpPiece(dst, x, y []float64, b *bench) {

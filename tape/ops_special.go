@@ -46,7 +46,7 @@ var specialRows = []Op{
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
 	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(&klDivDoor, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
-	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, excessOf), Try: at2(1, 2, 3, 0.5)},
+	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(&excessDoor, excessOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(&ratioDoor, logRatioOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Kinks: []Kink{{"y == 0 && x != 0", "the divisor is 0", false}}, Note: "at (0, 0): 0, 0"},
