@@ -206,9 +206,13 @@ func TestTallest(t *testing.T) {
 func TestUnits(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 9))
-		x, y := make([]float64, 600), make([]float64, 600)
+		x, y := make([]float64, 2*pieceLength+100), make([]float64, 2*pieceLength+100)
 		for i := range x {
-			x[i], y[i] = math.Ldexp(r.NormFloat64(), r.IntN(2100)-1075), math.Ldexp(r.NormFloat64(), r.IntN(2100)-1075)
+			x[i], y[i] = r.NormFloat64(), r.NormFloat64()
+			if i >= pieceLength { // the others are all ordinary
+				continue
+			}
+			x[i], y[i] = math.Ldexp(x[i], r.IntN(2100)-1075), math.Ldexp(y[i], r.IntN(2100)-1075)
 			if i%3 == 0 {
 				x[i], y[i] = edges[r.IntN(len(edges))], edges[r.IntN(len(edges))]
 			}
@@ -220,6 +224,24 @@ func TestUnits(t *testing.T) {
 			if !same(unit[i], UnitOf(x[i], y[i])) || !same(turn[i], TurnOf(x[i], y[i])) {
 				t.Fatalf("of (%v, %v): unit %v, turn %v, want %v and %v", x[i], y[i], unit[i], turn[i], UnitOf(x[i], y[i]), TurnOf(x[i], y[i]))
 			}
+		}
+	})
+}
+
+// BenchmarkUnits are those of ordinary pairs.
+func BenchmarkUnits(b *testing.B) {
+	x, y, dst := make([]float64, 1024), make([]float64, 1024), make([]float64, 1024)
+	for i := range x {
+		x[i], y[i] = float64(i%7)-2.5, float64(i%11)-5.5
+	}
+	b.Run("Unit", func(b *testing.B) {
+		for b.Loop() {
+			Unit(dst, x, y)
+		}
+	})
+	b.Run("Turn", func(b *testing.B) {
+		for b.Loop() {
+			Turn(dst, x, y)
 		}
 	})
 }
