@@ -56,7 +56,13 @@ var curveRows = []Op{
 // search counts for each v the elements of the ascending a that are below it, or not above it. NaN comes
 // after all numbers.
 func search(dst, a, v []float64, right bool) {
-	numbers := a[:sort.Search(len(a), func(i int) bool { return a[i] != a[i] })]
+	all := len(a)
+	a = a[:sort.Search(all, func(i int) bool { return a[i] != a[i] })]
+	few := 8*len(v) < len(a) // then the keys of a take longer than what they save
+	var numbers []uint64
+	if !few {
+		numbers = keysOf(a)
+	}
 	for len(v) > 0 {
 		var keys [4]uint64
 		n := min(len(v), len(keys))
@@ -66,10 +72,17 @@ func search(dst, a, v []float64, right bool) {
 				keys[i]++ // not above x is below what comes next
 			}
 		}
-		counts := below(numbers, keys)
+		var counts [4]int
+		if few {
+			for i, key := range keys[:n] {
+				counts[i] = sort.Search(len(a), func(k int) bool { return order.NumberKey(a[k]) >= key })
+			}
+		} else {
+			counts = below(numbers, &keys)
+		}
 		for i, x := range v[:n] {
 			if right && x != x {
-				counts[i] = len(a)
+				counts[i] = all
 			}
 			dst[i] = float64(counts[i])
 		}
@@ -77,26 +90,36 @@ func search(dst, a, v []float64, right bool) {
 	}
 }
 
-// below counts the elements of an ascending vector whose keys are less than each of four: four searches
+// keysOf are those of numbers.
+func keysOf(a []float64) []uint64 {
+	keys := make([]uint64, len(a))
+	for i, x := range a {
+		keys[i] = order.NumberKey(x)
+	}
+	return keys
+}
+
+// below counts the elements of an ascending vector that are less than each of four: four searches
 // side by side, each of which would wait for what it reads, and without branches, of which every other
 // one would be missed.
-func below(a []float64, keys [4]uint64) [4]int {
+func below(a []uint64, keys *[4]uint64) [4]int {
+	k0, k1, k2, k3 := keys[0], keys[1], keys[2], keys[3]
 	var f0, f1, f2, f3 int
 	for n := len(a); n > 0; {
 		half := (n + 1) / 2
 		b := a[half-1:]
-		f0 += half & less(b[f0], keys[0])
-		f1 += half & less(b[f1], keys[1])
-		f2 += half & less(b[f2], keys[2])
-		f3 += half & less(b[f3], keys[3])
+		f0 += half & less(b[f0], k0)
+		f1 += half & less(b[f1], k1)
+		f2 += half & less(b[f2], k2)
+		f3 += half & less(b[f3], k3)
 		n -= half
 	}
 	return [4]int{f0, f1, f2, f3}
 }
 
-// less is -1 where the key of v, which is not NaN, is less than key, 0 where it is not.
-func less(v float64, key uint64) int {
-	_, borrow := bits.Sub64(order.NumberKey(v), key, 0)
+// less is -1 where x is less than y, 0 where it is not.
+func less(x, y uint64) int {
+	_, borrow := bits.Sub64(x, y, 0)
 	return -int(borrow)
 }
 

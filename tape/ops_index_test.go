@@ -136,6 +136,10 @@ func TestSearch(t *testing.T) {
 		for _, right := range []bool{false, true} {
 			got := make([]float64, len(v))
 			search(got, a, v, right)
+			one := make([]float64, 1) // few, searched one by one where a is long
+			if search(one, a, v[:1], right); one[0] != got[0] {
+				t.Fatalf("right %t: %v is at %v of %v by itself, at %v among others", right, v[0], one[0], a, got[0])
+			}
 			for i, v := range v {
 				want := 0
 				for _, x := range a {

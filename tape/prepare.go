@@ -166,10 +166,11 @@ func sameTruth(now, was []float64) bool {
 	return true
 }
 
-// sameRange reports whether all numbers are whole, at least was[0] and below was[1].
+// sameRange reports whether all numbers are whole, at least was[0] and below was[1], as far as integers go.
 func sameRange(now, was []float64) bool {
+	low, high := was[0], was[1]
 	for _, v := range now {
-		if v != math.Trunc(v) || v < was[0] || v >= was[1] {
+		if v != float64(int64(v)) || v < low || v >= high {
 			return false
 		}
 	}
