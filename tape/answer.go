@@ -21,14 +21,18 @@ func (s *session) finish() *Answer {
 	want, matrices := s.results()
 	rows := s.stream(&want)
 	n := len(want)
-	if s.q.Op != "eval" && s.t.kinksOn {
+	if s.q.Op == "eval" {
+		want = append(want, s.lo.derived...)
+	}
+	values := len(want)
+	if s.derives() && s.t.kinksOn {
 		want = append(want, s.t.recordKinks(true)...)
 	}
 	kinks := len(want)
-	if s.q.Op != "eval" && s.t.DType == tensor.Float64 && s.t.Conventions == "" {
-		want = append(want, s.t.recordSingular(s.q.order())...)
+	if s.derives() && s.t.DType == tensor.Float64 && s.t.Conventions == "" {
+		want = append(want, s.t.recordSingular(s.lowOrder())...)
 	}
-	s.wanted, s.counts = want[:n], want[n:kinks]
+	s.wanted, s.counts = want[:n], want[values:kinks]
 	want = append(want, s.taylors...)
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.t.passing = s.log != nil // what is looked at from here on is of these inputs alone
@@ -64,6 +68,9 @@ func (s *session) finish() *Answer {
 	return &s.answer
 }
 
+// derives reports whether there are derivatives in the answer, or in what it is computed from.
+func (s *session) derives() bool { return s.q.Op != "eval" || s.t.swept }
+
 // results lists what the answer is made of: tensors, and matrices with few entries.
 func (s *session) results() (want []Ref, matrices []*sparse) {
 	collect := func(x value) {
@@ -89,12 +96,12 @@ func (s *session) results() (want []Ref, matrices []*sparse) {
 // warn adds what there is to say of the numbers: where a derivative was a convention or has
 // no limit, or, where none of that explains a number that is not finite, what left the range.
 func (s *session) warn(finite, doubtful bool, limitless Warning) {
-	if s.q.Op != "eval" || len(s.t.compressions) > 0 {
+	if s.derives() || len(s.t.compressions) > 0 {
 		s.odd = !finite
 	} else if !finite && slices.ContainsFunc(s.wanted, s.outside) {
 		s.answer.Warnings = append(s.answer.Warnings, s.overflowed()...)
 	}
-	if s.q.Op != "eval" {
+	if s.derives() {
 		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}

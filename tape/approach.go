@@ -69,7 +69,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	exact := s.finite(s.slopes) // known without a look, as a rule
 	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
 	high := s.q.Order >= seriesFrom && s.nested && s.noSeries != ""
-	if len(s.slopes) == 0 || at < 0 && !none && !high && s.met(true) < 0 && !s.bent() || !s.finite(s.exposed) { // which is told
+	if len(s.slopes) == 0 || s.q.Op == "eval" && len(s.lo.derived) == 0 || at < 0 && !none && !high && s.met(true) < 0 && !s.bent() || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()
@@ -266,7 +266,7 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	if s.q.Order >= seriesFrom {
 		return "", false
 	}
-	order := s.q.order()
+	order := s.lowOrder()
 	smooth := s.smooth(m, order-1) // what is continuous has the limits of slopes for slopes
 	kink := !smooth && order > 1
 	wants := s.limits(m)
@@ -355,10 +355,21 @@ func (s *session) takePowers(m *mover) (say string, known bool) {
 }
 
 // order is how often the targets are differentiated.
-func (s *session) order() int { return max(s.q.order(), s.q.Order) }
+func (s *session) order() int { return max(s.lowOrder(), s.q.Order) }
 
-// values are the targets.
+// lowOrder is order up to 2.
+func (s *session) lowOrder() int {
+	if s.lo.twice {
+		return 2
+	}
+	return s.q.order()
+}
+
+// values are the targets, or what a program whose value is asked for takes derivatives of.
 func (s *session) values() (values []Ref) {
+	if s.q.Op == "eval" {
+		return s.lo.derived
+	}
 	for _, a := range s.targets {
 		values = append(values, refsOf(a.val)...)
 	}

@@ -224,6 +224,46 @@ func TestApproach(t *testing.T) {
 	}
 }
 
+// TestApproachWithin: a derivative that a program computes with has the limits, and tells what there is to
+// tell, as one that is asked for.
+func TestApproachWithin(t *testing.T) {
+	for _, r := range approached {
+		if r.op != "grad" && r.op != "hessian" || strings.ContainsAny(r.text, "=;\n") {
+			continue
+		}
+		xs := strings.Split(r.x, "; ")
+		names, in := []string{"x", "y", "z"}[:len(xs)], []string{}
+		for i, x := range xs {
+			in = append(in, names[i]+"="+x)
+		}
+		want, err := question(t, r.op, r.text, in...).Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := question(t, "eval", r.op+"("+r.text+", {"+strings.Join(named(names), ", ")+"})", in...).Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := numbers(got.Targets[0].Value), numbers(want.Targets[0].Payload)
+		for i := range y { // of a number by itself the series is that of the number, which has more digits, and signs
+			if off := math.Abs(x[i] - y[i]); !(off <= 0x1p-48*math.Abs(y[i])) && (x[i]-x[i] == 0 || y[i]-y[i] == 0) {
+				t.Errorf("%s(%s) at %s is %v, want %v", r.op, r.text, r.x, x, y)
+				break
+			}
+		}
+		if len(got.Warnings) != len(want.Warnings) {
+			t.Errorf("%s(%s) at %s warns %v, want %v", r.op, r.text, r.x, got.Warnings, want.Warnings)
+		}
+	}
+}
+
+func named(names []string) (fields []string) {
+	for _, n := range names {
+		fields = append(fields, n+": "+n)
+	}
+	return fields
+}
+
 // TestApproachPrepared: the second point of a prepared question has the limit and the warning too.
 func TestApproachPrepared(t *testing.T) {
 	for _, c := range approached {

@@ -195,7 +195,6 @@ func asTarget(e expr.Expr) expr.Expr {
 
 // derive appends one derivative.
 func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
-	t := lo.t
 	at := func(i int) expr.Expr {
 		if c, ok := e.(*expr.Call); ok && len(c.Args) > 1 {
 			if f, ok := c.Fun.(*expr.Name); ok && f.Name == name {
@@ -208,6 +207,26 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		lo.ro.asks(name, lo.tensorsOf(y, at(0)), flatten(tree))
 	}
 	lo.forget(y, tree)
+	if !lo.notes || lo.ro != nil || len(lo.derived) >= mostDerived {
+		return lo.deriveBy(name, y, tree, v, e, at)
+	}
+	if name == "hessian" || name == "hvp" || len(lo.slopes) > 0 && lo.ofSlopes(refsOf(y)) {
+		lo.twice = true
+	}
+	out := lo.deriveBy(name, y, tree, v, e, at)
+	lo.derived, lo.slopes = append(lo.derived, refsOf(y)...), append(lo.slopes, refsOf(out)...)
+	return out
+}
+
+// ofSlopes reports whether ys are made of what derivatives have come to.
+func (lo *lowering) ofSlopes(ys []Ref) bool {
+	from := lo.t.ancestors(ys, mostAncestors)
+	return slices.ContainsFunc(lo.slopes, func(r Ref) bool { return from == nil || from[r] })
+}
+
+// deriveBy is derive for what of it the name decides; at are the arguments as they stand.
+func (lo *lowering) deriveBy(name string, y, tree, v value, e expr.Expr, at func(i int) expr.Expr) value {
+	t := lo.t
 	switch name {
 	case "grad", "value_and_grad":
 		ys := lo.tensorsOf(y, at(0))
@@ -273,6 +292,7 @@ func (lo *lowering) forget(y, tree value) {
 
 const (
 	fewVersions   = 8
+	mostDerived   = 64 // targets of derivatives that are noted
 	mostAncestors = 4096
 )
 

@@ -99,6 +99,11 @@ type lowering struct {
 	above    []bool
 	decided  conditions
 	steps    int // inside how many steps of loops
+
+	notes   bool  // whether derivatives that the program takes are noted:
+	derived []Ref // of what,
+	slopes  []Ref // what they are,
+	twice   bool  // and whether there are some of second order
 }
 
 const maxDepth = 5000

@@ -294,7 +294,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 		return true, nil
 	}
 	s.mend()
-	if !s.finite(s.wanted) && (s.q.Op != "eval" || slices.ContainsFunc(s.wanted, s.outside)) {
+	if !s.finite(s.wanted) && (s.derives() || slices.ContainsFunc(s.wanted, s.outside)) {
 		return true, nil
 	}
 	if len(s.shaky()) > 0 || s.cramped() {

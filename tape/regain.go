@@ -163,7 +163,7 @@ func (s *session) unfactored() []Ref {
 // values that tell whether something may have left the range. Of many numbers, values tell.
 func (s *session) numbers() (slopes, exposed []Ref) {
 	t := s.t
-	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
+	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || !s.derives() {
 		return nil, nil
 	}
 	size := 0
@@ -179,7 +179,14 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 		})
 	}
 	for _, a := range s.targets {
-		leaves(a.val, &exposed)
+		if s.q.Op == "eval" { // of derivatives that are computed with
+			leaves(a.val, &slopes)
+			for _, y := range s.lo.derived {
+				leaves(y, &exposed)
+			}
+		} else {
+			leaves(a.val, &exposed)
+		}
 		if a.payload != nil {
 			leaves(a.payload, &slopes)
 		}

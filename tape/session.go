@@ -184,7 +184,7 @@ func (s *session) start() {
 	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
 	check := s.checkTime
 	s.lo.check, s.t.check = check, check
-	s.t.kinksOn = q.Op != "eval"
+	s.t.kinksOn, s.lo.notes = true, q.Op == "eval"
 	var seen map[string]bool
 	s.lo.warn = func(w Warning) {
 		if key := fmt.Sprint(w.Op, w.Msg, w.Pos); !seen[key] {
