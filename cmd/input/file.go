@@ -30,7 +30,7 @@ func (s *Source) document(name string) (*Document, error) {
 	if !named && isTable(in.head) {
 		return nil, &Error{File: in.name, Msg: "a table of numbers holds one array without a name", Hint: "write --at x=@" + name}
 	}
-	if named || hasExt(name, tables...) {
+	if named || calledTable(name, in.head) {
 		text, err := in.text()
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return nil, nil, err
 	}
 	streamed := name == "-" && key != "" && firstByte(text) != '{' && firstByte(text) != '[' // a column of it
-	if !hasExt(name, ".json") && (hasExt(name, tables...) || isTable(text) || isFrame(text) || streamed) {
+	if !hasExt(name, ".json") && (calledTable(name, text) || isTable(text) || isFrame(text) || streamed) {
 		if key != "" {
 			f, err := readColumns(in.name, path, key, text)
 			if err != nil {
@@ -129,6 +129,17 @@ func firstByte(head []byte) byte {
 		return 0
 	}
 	return head[0]
+}
+
+// calledTable reports whether the name of a file says that it is a table, and nothing in how it begins that
+// it is JSON.
+func calledTable(name string, head []byte) bool {
+	if !hasExt(name, tables...) || firstByte(head) == '{' {
+		return false
+	}
+	_, inside, array := bytes.Cut(head[:min(len(head), 64)], []byte("["))
+	c := firstByte(inside)
+	return !array || firstByte(head) != '[' || !(c-'0' <= 9 || c == '-' || c == '[' || c == '{')
 }
 
 func hasExt(name string, exts ...string) bool {

@@ -32,9 +32,6 @@ func (s *Source) Lines() (*Lines, error) {
 	if err := s.checkStdin(); err != nil {
 		return nil, err
 	}
-	if hasExt(s.In[0], tables...) {
-		return nil, &Error{File: s.In[0], Msg: "--each reads a JSON document a line, and this is a table", Hint: "without --each every column is a variable, of as many numbers as there are rows"}
-	}
 	in, err := s.open(s.In[0])
 	if err != nil {
 		return nil, err
@@ -43,6 +40,10 @@ func (s *Source) Lines() (*Lines, error) {
 		if in.head, _ = in.r.Peek(8); in.isNPY() || in.isNPZ() || bytes.HasPrefix(in.head, []byte("\x1f\x8b")) {
 			in.close()
 			return nil, in.known(&Error{File: in.name, Msg: "--each reads a JSON document a line, and this is no text"})
+		}
+		if calledTable(s.In[0], in.head) {
+			in.close()
+			return nil, &Error{File: s.In[0], Msg: "--each reads a JSON document a line, and this is a table", Hint: "without --each every column is a variable, of as many numbers as there are rows"}
 		}
 	}
 	l := &Lines{name: in.name, r: in.r, max: in.max}

@@ -141,6 +141,8 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "n,\"price, net\"\n\"x, #1\",\"2\"\ny,3\n", "price, net", "price, net (2,) [2 3]"},
 		{"t.csv", "n,p\nx,2\ny,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: n"},
 		{"t.csv", "a\x1b,p\nx,2\ny,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: a·"},
+		{"t.txt", ` {"p": [1, 2]}`, "", "p (2,) [1 2]"}, // JSON, whatever it is called
+		{"t.txt", "[p],q\n1,2\n3,4\n", "", "[p] (2,) [1 3], q (2,) [2 4]"},
 		{"t.csv", ",p\n0,2\n1,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: one without a name"},
 		{"t.csv", "p,q\n1,NA\n,3\n", "", "p (2,) [1 NaN], q (2,) [NaN 3]; t.csv: p: 1 missing number of 2 read as nan; t.csv: q: 1 missing number of 2 read as nan"},
 		{"t.csv", "p,q\n1,NA\n2,3\n", "p", "p (2,) [1 2]"},
