@@ -36,10 +36,11 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 	for i := range t.sites {
 		s := &t.sites[i]
 		p := place{s.r, s.kink, s.body}
-		if op := t.opAt(s); s.finite(op) && (order < 2 || !op.bends()) {
+		finite := s.finite(t.opAt(s))
+		if finite && (order < 2 || !t.opAt(s).bends() || t.size(s.r) > mostNumbers) {
 			continue
 		}
-		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostNumbers || seen[p] {
+		if len(t.ins) > mostUnbounded || s.loop != nil || seen[p] {
 			continue
 		}
 		seen[p] = true
@@ -66,6 +67,9 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	defer func() { t.log, t.Stats = log, stats }()
 	s.settled = false
 	at := s.met(false)
+	if s.vast && at >= 0 && s.finite(s.wanted) { // elsewhere a vertical tangent is told
+		return s.unlimited(at, unseen), true
+	}
 	exact := s.finite(s.slopes) // known without a look, as a rule
 	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
 	high := s.q.Order >= seriesFrom && s.nested && s.noSeries != ""
@@ -97,10 +101,15 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	if say == "" {
 		return w, false
 	}
-	x := &t.sites[at]
-	w = Warning{Op: s.lo.nameAt(t.ins[x.r].Pos, t.opAt(x).Name), Pos: t.ins[x.r].Pos}
+	return s.unlimited(at, say), true
+}
+
+// unlimited is the warning of an infinite slope, at a site, of which the limit is not what was taken.
+func (s *session) unlimited(at int, say string) Warning {
+	x := &s.t.sites[at]
+	w := Warning{Op: s.lo.nameAt(s.t.ins[x.r].Pos, s.t.opAt(x).Name), Pos: s.t.ins[x.r].Pos}
 	w.Msg = w.Op + ": an infinite slope meets a factor 0: " + say
-	return w, true
+	return w
 }
 
 // settle notes whether derivatives are the limits of those from all sides: then what bends on the

@@ -325,6 +325,28 @@ func TestApproachMany(t *testing.T) {
 	}
 }
 
+// TestApproachVast: of more numbers than are looked at, that 0 was taken is told.
+func TestApproachVast(t *testing.T) {
+	for text, want := range map[string]string{
+		"sum(cbrt(x)^3)":                  "cbrt: an infinite slope meets a factor 0: 0 is taken, and not known to be the limit",
+		"sum(sqrt(x))":                    "sqrt of 0 at element [0]: a vertical tangent (1048577 times)",
+		"sum(cbrt(x + 1)^3)":              "",
+		"sum(where(x > 0, cbrt(x)^3, 0))": "",
+	} {
+		a, err := question(t, "grad", text, fmt.Sprintf("x=zeros(%d)", mostNumbers+1)).Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, w := range a.Warnings {
+			said += w.Msg
+		}
+		if said != want {
+			t.Errorf("gradient of %s of many zeros warns %q, want %q", text, said, want)
+		}
+	}
+}
+
 // TestApproachFew: the limit is taken where some of many numbers stand at a place that matters.
 func TestApproachFew(t *testing.T) {
 	a, err := question(t, "grad", "log(sum(acosh(x)^2))", "x=concat([linspace(1.5, 2, 5000), [1.]])").Answer()

@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nabla/expr"
@@ -255,7 +256,7 @@ func (lo *lowering) kinkWarnings(settled bool) []Warning {
 		}
 		w.Msg += ": " + p.say
 		if h.count > 1 {
-			w.Msg += " (" + formatFloat(h.count) + " times)"
+			w.Msg += " (" + strconv.FormatFloat(h.count, 'f', 0, 64) + " times)"
 		}
 		out = append(out, w)
 	}

@@ -191,7 +191,7 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 			leaves(a.payload, &slopes)
 		}
 	}
-	if len(slopes) == 0 || size > mostNumbers {
+	if s.vast = size > mostNumbers; s.vast || len(slopes) == 0 {
 		return nil, nil
 	}
 	values := len(exposed)

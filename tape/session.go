@@ -43,6 +43,7 @@ type session struct {
 	taken           []taken
 	sides           []Ref             // blocks of Hessians that have a mirror image in the answer
 	slopes, exposed []Ref             // what regain looks at
+	vast            bool              // there are too many numbers for that
 	settled         bool              // whether what bends on the way is no kink of the targets
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
