@@ -121,10 +121,32 @@ func (s *session) bySeries(y Ref, src *source) Ref {
 	}
 	var d Ref
 	if d, s.noSeries = s.t.taylor(y, src.current(), s.q.Order); d == None {
+		if n := s.t.steps(); n > 0 && !s.unrolled && stepsPay(n, s.q.Order) {
+			panic(stepByStep{})
+		}
 		return None
 	}
 	s.taylors = append(s.taylors, d)
 	return s.t.reshape(s.t.slice(d, -1, 0, 1, 1), s.t.Shape(src.current()))
+}
+
+// stepByStep ends an attempt at a series of what a loop has computed, which is to be recorded step by step.
+type stepByStep struct{}
+
+// stepsPay reports whether a series of the n instructions that loops would be takes less than an order of
+// derivatives of derivatives. Of sin(y)*0.5 + x the eighth took .13 s that way, for any number of steps, the
+// tenth 5 s; the series .02 s for 1000 steps, .4 s for 10,000.
+func stepsPay(n, order int) bool { return order >= 8 && n <= 1<<13 || order >= 10 && n <= 1<<17 }
+
+// steps is how many instructions the loops of a tape would be, if each step were recorded.
+func (t *Tape) steps() (n int) {
+	for i := range t.ins {
+		if t.ins[i].Op() == opLoop {
+			l := t.Attr(Ref(i)).Loop
+			n += l.n * len(l.body.ins)
+		}
+	}
+	return n
 }
 
 // expanded reports whether every series that was asked for is there.

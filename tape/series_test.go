@@ -54,10 +54,12 @@ var closedForms = []struct {
 	{"sin(x)", -5e-324, 12, -5e-324},
 	{"cosh(x)", 0.7, 300, 1.255169005630943},
 	{"1/(1-x)", 0, 170, 7.257415615307999e+306},
-	{"1/(1-x)", 0, 171, math.Inf(1)},                                // the derivative itself is beyond the range
-	{"exp(1e-200 * x) * 1e200", 0.7, 3, 0},                          // the truth is 1e-400
-	{"sin(1e-150 * x) * 1e300", 0.7, 3, -1e-150},                    // whose coefficients are too small for a float64
-	{"s = 0; for i in range(3) { s = s * x + sin(x) }; s", 0, 6, 6}, // a loop
+	{"1/(1-x)", 0, 171, math.Inf(1)},                                                    // the derivative itself is beyond the range
+	{"exp(1e-200 * x) * 1e200", 0.7, 3, 0},                                              // the truth is 1e-400
+	{"sin(1e-150 * x) * 1e300", 0.7, 3, -1e-150},                                        // whose coefficients are too small for a float64
+	{"s = 0; for i in range(3) { s = s * x + sin(x) }; s", 0, 6, 6},                     // a loop
+	{"s = x; for i in range(70) { s = sin(s)*0.5 + x }; s", 0.7, 11, 3154470.723329248}, // a longer one
+	{"s = x; for i in range(1000) { s = s*0.5 + sin(x)*0.5 }; s", 0.7, 21, 0.7648421872844885},
 	{"f(n) = n < 1 ? x : x * f(n - 1); f(4)", 0.7, 5, 120},
 	{"x < 1 ? x^6 : nan", 0.5, 6, 720},
 	{"where(x < 1, x^6, log(x - 1))", 0.5, 6, 720}, // only what is taken has a series

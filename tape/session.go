@@ -49,6 +49,7 @@ type session struct {
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 	looked          map[Ref]bool      // many numbers, all of them finite
 	regained        bool              // regain has computed the derivatives
+	bySteps         bool              // loops are to be recorded step by step
 	doubtful        bool              // there may be no limit, or it is not known
 	bodies          struct {          // what loops would be unrolled, when the tape had so many instructions
 		of, size int
@@ -80,7 +81,10 @@ var others = []struct {
 // for that.
 func (s *session) answered() (*Answer, error) {
 	a, err := s.try()
-	if err != nil {
+	switch {
+	case s.bySteps:
+		return (&session{q: s.q, strong: s.strong, unrolled: true}).answered()
+	case err != nil:
 		return s.forgiven(err)
 	}
 	if !s.expanded() {
@@ -112,6 +116,9 @@ func (s *session) try() (a *Answer, err error) {
 func (s *session) rescue(err *error) {
 	p := recover()
 	if p == nil {
+		return
+	}
+	if _, s.bySteps = p.(stepByStep); s.bySteps {
 		return
 	}
 	m, ok := p.(*Misuse)
