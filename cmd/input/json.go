@@ -32,8 +32,9 @@ type Document struct {
 	With    *tensor.Value // a record by source, or one value; nil when there is none
 	Notes   []string      // what the user should know though all was read
 
-	index   map[string]int // of Vars by name, once there are many
-	partial bool           // entries of lists may be left out
+	index   map[string]int                   // of Vars by name, once there are many
+	fields  map[*tensor.Value]map[string]int // of records that grow by dotted names, once there are many
+	partial bool                             // entries of lists may be left out
 }
 
 // Options bound a reader. The zero value has sensible bounds.

@@ -332,6 +332,7 @@ func TestLinear(t *testing.T) {
 	}
 	for _, text := range []string{
 		"{" + names(200_000, `"a%d": 1`) + "}",
+		"{" + names(200_000, `"m.a%d": 1`) + "}",
 		`{"m": {` + names(200_000, `"a%d": [1,2]`) + "}}",
 		`{"m": [` + names(200_000, `[%d, {"a": 1}]`) + "]}",
 		`{"m": ` + strings.Repeat(`[[1,2,3,4,5,6,7,8],`, 900) + `{"a": [` + names(500_000, "%d") + "]}" + strings.Repeat("]", 900) + "}",

@@ -121,7 +121,7 @@ func (d *Document) place(name string, v *tensor.Value, from string) (problem str
 		}
 		return problem
 	}
-	if now := variable(old.Name, old.Value, old.From); now.Trainable {
+	if part := variable(name, v, from); part.Trainable {
 		old.Trainable, old.Const = true, false
 	}
 	return ""
@@ -173,6 +173,29 @@ func (d *Document) find(name string) (int, bool) {
 	return i, ok
 }
 
+// field is the field of a record, or nil. Past a few, a map keeps records of many dotted names linear.
+func (d *Document) field(root *tensor.Value, name string) *tensor.Value {
+	const few = 16
+	if len(root.Fields) <= few {
+		return root.Get(name)
+	}
+	index := d.fields[root]
+	if index == nil {
+		if d.fields == nil {
+			d.fields = map[*tensor.Value]map[string]int{}
+		}
+		index = map[string]int{}
+		d.fields[root] = index
+	}
+	for i := len(index); i < len(root.Fields); i++ {
+		index[root.Fields[i].Name] = i
+	}
+	if i, ok := index[name]; ok {
+		return root.Fields[i].Value
+	}
+	return nil
+}
+
 const taken = "taken"
 
 // mostHoles is how many entries of a list may be left out.
@@ -196,7 +219,7 @@ func (d *Document) graft(root *tensor.Value, path []step, v *tensor.Value) (prob
 		if root.Kind != tensor.KindRecord {
 			return taken
 		}
-		next := root.Get(s.name)
+		next := d.field(root, s.name)
 		if next == nil {
 			next = new(tensor.Value)
 			if problem := d.graft(next, path[1:], v); problem != "" {
