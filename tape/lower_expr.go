@@ -47,7 +47,12 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 			m.Hint = text + "." + v.names[0] + " is its first field"
 		}
 	case *none:
-		if name, ok := strings.CutSuffix(v.why, constantSource); ok {
+		name, constant := strings.CutSuffix(v.why, constantSource)
+		if !constant {
+			name, _, constant = strings.Cut(v.why, notWatched)
+			constant = constant && !strings.ContainsAny(name, ".[") // a part is watched with the whole
+		}
+		if constant {
 			m.Hint = "watch " + name + " in front makes it a source; grad(f)(a) is the derivative of a function f at any a"
 		}
 	case callable:

@@ -280,6 +280,9 @@ func (s *session) input(in Input) {
 	s.lo.top.names[in.Name] = &slot{val: v}
 }
 
+// notWatched stands between the name of an input and why it is no source.
+const notWatched = " is not watched: "
+
 // unwatched is why nobody watches the tensor v of an input, or "".
 func (s *session) unwatched(in Input, path string, v *tensor.Value) string {
 	switch {
@@ -314,7 +317,7 @@ func (s *session) inputLeaf(path string, x *tensor.Tensor, why string) Ref {
 		if s.t.frozen == nil {
 			s.t.frozen = map[Ref]string{}
 		}
-		own.state.frozen = path + " is not watched: " + why
+		own.state.frozen = path + notWatched + why
 		s.t.frozen[r] = own.state.frozen
 	case x.DType.IsFloat():
 		s.answer.Watched = append(s.answer.Watched, path)
