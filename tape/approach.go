@@ -67,7 +67,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	defer func() { t.log, t.Stats = log, stats }()
 	s.settled = false
 	at := s.met(false)
-	if s.vast && at >= 0 && s.finite(s.wanted) { // elsewhere a vertical tangent is told
+	if (s.vast || s.q.Op == "eval" && len(s.slopes) == 0) && at >= 0 && s.finite(s.wanted) { // elsewhere a vertical tangent is told
 		return s.unlimited(at, unseen), true
 	}
 	exact := s.finite(s.slopes) // known without a look, as a rule

@@ -257,6 +257,25 @@ func TestApproachWithin(t *testing.T) {
 	}
 }
 
+// TestApproachBeside: what is no derivative itself has the value that it has there.
+func TestApproachBeside(t *testing.T) {
+	const unseen = "not known to be the limit"
+	for _, r := range []struct{ text, want, warn string }{
+		{"g = grad(cbrt(x)^3, x); (g, abs(sign(x)), floor(-abs(x)))", "[1 0 -0]", ""},
+		{"g = grad(cbrt(x)^3, x); g + floor(-abs(x))", "[0]", unseen},
+		{"g = grad(cbrt(x)^3, x); where(x == 0, 5, g)", "[5]", unseen},
+		{"g = grad(cbrt(x)^3, x); h = g; {a: h, b: sign(x)}", "[1 0]", ""},
+	} {
+		a, err := question(t, "eval", r.text, "x=0").Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(numbers(a.Targets[0].Value)); got != r.want || (r.warn == "") != (len(a.Warnings) == 0) || !strings.Contains(fmt.Sprint(a.Warnings), r.warn) {
+			t.Errorf("%s is %s, warning %v, want %s, %q", r.text, got, a.Warnings, r.want, r.warn)
+		}
+	}
+}
+
 func named(names []string) (fields []string) {
 	for _, n := range names {
 		fields = append(fields, n+": "+n)

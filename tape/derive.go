@@ -218,6 +218,14 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	return out
 }
 
+// isSlope reports whether r is what a derivative has come to, and no more.
+func (lo *lowering) isSlope(r Ref) bool {
+	for lo.t.ins[r].Op() == opAlias && !slices.Contains(lo.slopes, r) {
+		r = lo.t.Args(r)[0]
+	}
+	return slices.Contains(lo.slopes, r)
+}
+
 // ofSlopes reports whether ys are made of what derivatives have come to.
 func (lo *lowering) ofSlopes(ys []Ref) bool {
 	from := lo.t.ancestors(ys, mostAncestors)

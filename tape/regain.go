@@ -179,8 +179,12 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 		})
 	}
 	for _, a := range s.targets {
-		if s.q.Op == "eval" { // of derivatives that are computed with
-			leaves(a.val, &slopes)
+		if s.q.Op == "eval" { // of derivatives that are computed with; what is made of them has limits of its own
+			for _, r := range refsOf(a.val) {
+				if s.lo.isSlope(r) {
+					leaves(r, &slopes)
+				}
+			}
 			for _, y := range s.lo.derived {
 				leaves(y, &exposed)
 			}
