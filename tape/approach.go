@@ -65,7 +65,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	log, stats := t.log, t.Stats
 	t.log = nil // what is looked at here decides nothing that is recorded
 	defer func() { t.log, t.Stats = log, stats }()
-	s.settled = false
+	s.settled, s.least = false, false
 	at := s.met(false)
 	if (s.vast || s.q.Op == "eval" && len(s.slopes) == 0) && at >= 0 && s.finite(s.wanted) { // elsewhere a vertical tangent is told
 		return s.unlimited(at, unseen), true
@@ -73,7 +73,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	exact := s.finite(s.slopes) // known without a look, as a rule
 	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
 	high := s.q.Order >= seriesFrom && s.nested && s.noSeries != ""
-	if len(s.slopes) == 0 || s.q.Op == "eval" && len(s.lo.derived) == 0 || at < 0 && !none && !high && s.met(true) < 0 && !s.bent() || !s.finite(s.exposed) { // which is told
+	if len(s.slopes) == 0 || s.q.Op == "eval" && len(s.lo.derived) == 0 || at < 0 && !none && !high && s.met(true) < 0 && !s.bent() || s.unknown() { // which is told
 		return w, false
 	}
 	m := s.mover()
@@ -110,6 +110,13 @@ func (s *session) unlimited(at int, say string) Warning {
 	w := Warning{Op: s.lo.nameAt(s.t.ins[x.r].Pos, s.t.opAt(x).Name), Pos: s.t.ins[x.r].Pos}
 	w.Msg = w.Op + ": an infinite slope meets a factor 0: " + say
 	return w
+}
+
+// unknown reports whether a value is NaN, or an input no number.
+func (s *session) unknown() bool {
+	return slices.ContainsFunc(s.exposed, func(r Ref) bool {
+		return s.outside(r) || s.t.ins[r].Op() == opInput && !finiteNumbers(s.data(r))
+	})
 }
 
 // settle notes whether derivatives are the limits of those from all sides: then what bends on the
@@ -290,7 +297,8 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 		}
 		v, ok := sides[side][i][k].Series().Limit()
 		known = known && ok
-		if !ok || !smooth && v-v == 0 || kink {
+		told := smooth || v-v != 0 || agree(s.data(s.slopes[i])[k], v, 0x1p-36) // which is no news
+		if !ok || !told || kink {
 			return math.NaN(), true
 		}
 		return neat(v), v == v
@@ -360,7 +368,40 @@ func (s *session) takePowers(m *mover) (say string, known bool) {
 	if !known {
 		say = ""
 	}
+	if say == noLimit && m.together && order == 1 {
+		s.takeLeast(m, sides, x)
+	}
 	return say, known
+}
+
+// takeLeast takes the slope of least size of those from both sides of x, or 0 between two signs, where the
+// target has a kink.
+func (s *session) takeLeast(m *mover, sides [][][]puiseux.Term, x float64) {
+	var slopes, values [2]float64
+	for m.side = range sides {
+		y := sides[m.side][0][0].Series()
+		v, ok := y.Limit()
+		d, too := y.Slope(1)
+		if !ok || !too {
+			return
+		}
+		values[m.side], slopes[m.side] = v, d/m.rate(0, x)
+	}
+	a, b := slopes[0], slopes[1]
+	if a-b-(a-b) != 0 || values[0]-values[0] != 0 || !agree(values[0], values[1], 0x1p-40) {
+		return
+	}
+	least := a
+	switch {
+	case a*b <= 0:
+		least = 0
+	case math.Abs(b) < math.Abs(a):
+		least = b
+	}
+	if was := s.data(s.slopes[0])[0]; !agree(was, least, 0x1p-36) {
+		s.owned(s.slopes[0])[0] = neat(least)
+		s.least = true
+	}
 }
 
 // order is how often the targets are differentiated.

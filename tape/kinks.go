@@ -152,7 +152,7 @@ func (t *Tape) watchKink(r, ct Ref, of []Ref) {
 	op := in.Op()
 	if b := t.bodies[r]; b != nil {
 		for i := range b.op.Kinks {
-			if b.op.LastBy == 0 || i < len(b.op.Kinks)-1 || t.Active(b.args[b.op.LastBy-1]) {
+			if t.mayKink(b.op, i, b.args) {
 				t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: i, body: b})
 			}
 		}
@@ -161,13 +161,52 @@ func (t *Tape) watchKink(r, ct Ref, of []Ref) {
 		t.sites = make([]kinkSite, 0, 8)
 	}
 	for i := range op.Kinks {
-		if op.LastBy == 0 || i < len(op.Kinks)-1 || t.Active(t.Args(r)[op.LastBy-1]) {
+		if t.mayKink(op, i, t.Args(r)) {
 			t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: i})
 		}
 	}
 	if op.Tie != nil {
 		t.sites = append(t.sites, kinkSite{r: r, ct: ct, of: of, kink: -1})
 	}
+}
+
+// mayKink reports whether kink i of an operation is one with these arguments.
+func (t *Tape) mayKink(op *Op, i int, args []Ref) bool {
+	switch {
+	case i < len(op.Kinks)-1:
+		return true
+	case op.Joint:
+		return t.ofOne(args[0], args[1])
+	}
+	return op.LastBy == 0 || t.Active(args[op.LastBy-1])
+}
+
+// ofOne reports whether x and y are made, number by number, of one value that derivatives may be taken by:
+// functions of one variable, where both move together. It looks at so many instructions.
+func (t *Tape) ofOne(x, y Ref) bool {
+	const most = 1 << 10
+	roots := func(x Ref) map[Ref]bool {
+		seen := map[Ref]bool{}
+		for list := []Ref{x}; len(list) > 0 && len(seen) < most; {
+			r := list[len(list)-1]
+			list = list[:len(list)-1]
+			if seen[r] || !t.Active(r) {
+				continue
+			}
+			seen[r] = true
+			if t.ins[r].Op().elementwise() {
+				list = append(list, t.Args(r)...)
+			}
+		}
+		return seen
+	}
+	of := roots(x)
+	for r := range roots(y) {
+		if of[r] {
+			return true
+		}
+	}
+	return false
 }
 
 // recordKinks appends the conditions of the sites; those whose derivative is finite
@@ -219,13 +258,15 @@ func allAxes(s tensor.Shape) []int {
 const leastPlanned = 1 << 12
 
 // kinkWarnings turns the sites that were hit into warnings, one for each place in the
-// program and kind of kink. Where derivatives are settled, what is continuous has none.
-func (lo *lowering) kinkWarnings(settled bool) []Warning {
+// program and kind of kink. Where derivatives are settled, what is continuous has none; where they are
+// the least of those from both sides, that is what they are.
+func (lo *lowering) kinkWarnings(settled, least bool) []Warning {
 	t := lo.t
 	var out []Warning
 	type place struct {
 		name, say string
 		pos       expr.Pos
+		op        *Op // of clip there are two
 	}
 	seen := map[place]bool{}
 	for _, s := range t.sites {
@@ -238,7 +279,10 @@ func (lo *lowering) kinkWarnings(settled bool) []Warning {
 		}
 		body, r := s.recorded(t)
 		pos := body.ins[r].Pos
-		p := place{lo.nameAt(pos, op.said()), s.said(t), pos}
+		p := place{lo.nameAt(pos, op.said()), s.said(t), pos, op}
+		if least && s.loop == nil && op.bends() {
+			p.say = "a kink: the least of the slopes on both sides, or 0 between two signs"
+		}
 		if seen[p] || s.asks(t) && !s.taken(t) {
 			continue
 		}

@@ -34,6 +34,7 @@ type Op struct {
 	Gives  gives    // dtype of the result
 	Kinks  []Kink   // where the derivative is a convention, infinite or undefined
 	LastBy int      // the argument, from 1, that the last of Kinks is about the derivative by; 0 for any
+	Joint  bool     // the last of Kinks is one only where both arguments are made of one value
 
 	Seq bool // the first argument is a list of tensors that need not be of one shape
 	// Tie marks where a structural operation stands at a kink; TieSay says in a warning what

@@ -82,7 +82,7 @@ var mathRows = []Op{
 	{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: unary(&oneMinusSquareDoor, oneMinusSquareOf), Try: at(-0.5, 0.3)},
 	{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: unary(&kernels.Softplus, kernels.SoftplusOf), Try: at(-30, 0, 30)},
 	{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
-	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(&log1mexpDoor, log1mexpOf), Try: at(0.1, 1, 5),
+	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x + 0)"), Says: d("1 / expm1(x)"), Kernel: unary(&log1mexpDoor, log1mexpOf), Try: at(0.1, 1, 5),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
 	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(&expm1InverseDoor, expm1InverseOf), Try: at(0.1, 1, 5)},
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Joins: true, Body: "where(x > 0.25 && x < 0.75, 2 * atanh(2 * x - 1), log(x) - log1p(-x))"}, // around 1/2 the logarithms cancel, and 2 x - 1 is exact

@@ -33,7 +33,7 @@ type numberRun[N numeric[N]] struct {
 	apply  func(op *Op, x [3]N, w [3]float64) (N, bool)           // an operation on numbers that are w in float64; false: it is unknown
 	place  func(r Ref, k int, v float64) N                        // where number k of a leaf has moved to, which near does not follow; nil: it stays
 	decide func(op *Op, x [3]N, w [3]float64, own bool) (N, bool) // a condition, of the program itself or of a partial; nil, or false: as in float64
-	sees   func(sum, x, y N, a, b float64)                        // looks at sums, of what is a and b in float64; nil: nobody does
+	sees   func(sum, x, y N, a, b float64) N                      // looks at sums, of what is a and b in float64, and may give another; nil: nobody does
 }
 
 // unbounded computes what rs are, number by number, without bounds; nil where that is more
@@ -62,13 +62,37 @@ func (t *Tape) unbounded(rs []Ref, m *mover, most int) (numbers [][]unbounded.Nu
 			a, b := unbounded.Compared(x[0], x[1])
 			return unbounded.Of(op.one([3]float64{a, b})), !own
 		}
-		u.sees = func(sum, x, y unbounded.Number, a, b float64) { lost = m.see(sum, x, y, a, b) || lost }
+		u.sees = func(sum, x, y unbounded.Number, a, b float64) unbounded.Number {
+			lost = m.see(sum, x, y, a, b) || lost
+			return sum
+		}
 	}
 	out := u.run(rs)
-	if lost {
+	if lost && out != nil && !stands(u, rs, out, m) {
 		return nil, false
 	}
 	return out, held
+}
+
+// stands reports whether what was computed stays where it is, but for some bits, if sums that cancelled
+// are as far off as their terms have been rounded.
+func stands(u *numberRun[unbounded.Number], rs []Ref, out [][]unbounded.Number, m *mover) bool {
+	u.sees = func(sum, x, y unbounded.Number, a, b float64) unbounded.Number {
+		if m.see(sum, x, y, a, b) {
+			sum = sum.Add(unbounded.Number{M: 1.25, E: max(x.E, y.E) - 51})
+		}
+		return sum
+	}
+	again := u.run(rs)
+	for i, numbers := range out {
+		for k, x := range numbers {
+			y := again[i][k]
+			if x.M == x.M && x != y && !(x.Finite() && y.Finite() && x.M*y.M > 0 && x.E-y.E <= 1 && y.E-x.E <= 1 && agree(math.Ldexp(x.M, int(x.E-y.E)), y.M, 0x1p-42)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // run computes what rs are; nil where that is too much, or made of other operations than
@@ -258,13 +282,13 @@ func (u *numberRun[N]) running(r Ref) {
 				values[at], near[at] = x[len(args)-1][at], y[len(args)-1][at]
 			case op == opCumsum:
 				values[at], near[at] = values[before].Add(x[0][at]), near[before]+y[0][at]
-				u.see(values[at], values[before], x[0][at], near[before], y[0][at])
+				values[at] = u.see(values[at], values[before], x[0][at], near[before], y[0][at])
 			case op == opCumprod:
 				values[at], near[at] = values[before].Mul(x[0][at]), near[before]*y[0][at]
 			default:
 				v, w := x[0][factor].Mul(values[before]), float64(y[0][factor]*near[before])
 				values[at], near[at] = v.Add(x[1][at]), w+y[1][at]
-				u.see(values[at], v, x[1][at], w, y[1][at])
+				values[at] = u.see(values[at], v, x[1][at], w, y[1][at])
 			}
 		}
 	}
@@ -316,7 +340,7 @@ func (u *numberRun[N]) elementwise(r Ref) bool {
 			return false
 		}
 		if op == opAdd || op == opSub {
-			u.see(values[k], v[0], v[1], w[0], w[1])
+			values[k] = u.see(values[k], v[0], v[1], w[0], w[1])
 		}
 	}
 	return true
@@ -335,10 +359,11 @@ func (u *numberRun[N]) still(args []N, w [3]float64) bool {
 	return true
 }
 
-func (u *numberRun[N]) see(sum, x, y N, a, b float64) {
+func (u *numberRun[N]) see(sum, x, y N, a, b float64) N {
 	if u.sees != nil {
-		u.sees(sum, x, y, a, b)
+		return u.sees(sum, x, y, a, b)
 	}
+	return sum
 }
 
 // one is an elementwise operation on numbers that are w in float64, where it is near.
@@ -449,9 +474,7 @@ func (u *numberRun[N]) sum(r Ref) {
 		}
 	}
 	for k, j := range spreadOver(places(len(values), 1), from, t.physical(a)) {
-		sum := values[j].Add(x[k])
-		u.see(sum, values[j], x[k], near[j], y[k])
-		values[j] = sum
+		values[j] = u.see(values[j].Add(x[k]), values[j], x[k], near[j], y[k])
 		near[j] += y[k]
 	}
 }
@@ -486,9 +509,7 @@ func (u *numberRun[N]) product(r Ref) bool {
 						v, _ = u.apply(opZMul, [3]N{x[ix], y[iy]}, [3]float64{xn[ix], yn[iy]})
 						w = kernels.ZMulOf(xn[ix], yn[iy])
 					}
-					sum := values[at].Add(v)
-					u.see(sum, values[at], v, near[at], w)
-					values[at] = sum
+					values[at] = u.see(values[at].Add(v), values[at], v, near[at], w)
 					near[at] += w
 				}
 			}
