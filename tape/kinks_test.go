@@ -75,7 +75,12 @@ var kinks = []struct {
 	{"median(x)", "2", "[0, 0.5, 0.5, 0]", "", xs("x=[1, 2, 2, 3]")}, // the two in the middle: no kink
 	{"softshrink(x)", "[0, 0, 0.5]", "[0, 0, 1]", "softshrink", xs("x=[0.5, -0.5, 1]")},
 	{"copysign(x, -1)", "-0", "0", "copysign", xs("x=0")},
-	{"sum(sort(x)*[1, 2, 3])", "11", "[2, 3, 1]", "", xs("x=[2, 2, 1]")}, // the stable sort's permutation
+	{"sum(sort(x)*[1, 2, 3])", "11", "[2, 3, 1]", "sort at element [2]: a tie", xs("x=[2, 2, 1]")}, // the stable sort's permutation
+	{"sum(sort(x)^2)", "9", "[4, 4, 2]", "", xs("x=[2, 2, 1]")},                                    // the same in any order
+	{"sum(top_k(x, 2)*[1, 2])", "5", "[2, 0, 1]", "top_k at element [1]: a tie", xs("x=[1, 1, 3]")},
+	{"sum(top_k(x, 2))", "2", "[1, 1]", "", xs("x=[1, 1]")},
+	{"sum(cummax(x))", "4", "[2, 0, 1]", "cummax at element [1]: a tie", xs("x=[1, 1, 2]")},
+	{"sum(cummin(x))", "5", "[2, 0, 1]", "", xs("x=[2, 3, 1]")},
 	{"mod(x, y)", "0", "{x: 1, y: -2}", "mod", xs("x=6", "y=3")},
 	{"fmod(x, y)", "-0", "{x: 1, y: 3}", "fmod", xs("x=-6", "y=2")},
 	{"fmod(x, y)", "1", "{x: 1, y: -3.33333333333e+19}", "", xs("x=1e20", "y=3")}, // x/y has no such digits
@@ -93,7 +98,7 @@ var kinks = []struct {
 	{"sqrt(-x)", "-0", "-inf", "sqrt", xs("x=0")}, // -0 is 0
 	{"log(-x)", "-inf", "-inf", "log", xs("x=0")},
 	{"xlogy(2, -x)", "-inf", "-inf", "xlogy", xs("x=0")},
-	{"sum(xlogy(x, x))", "0", "[0, 1]", "", xs("x=[0, 1]")}, // both partials are 0 at (0, 0): the entropy convention
+	{"sum(xlogy(x, x))", "0", "[-inf, 1]", "xlogy: an infinite slope meets a factor 0: a vertical tangent", xs("x=[0, 1]")}, // as -sum(entr(x))
 	{"log2(x)", "-inf", "inf", "log2", xs("x=0")},
 	{"log10(x)", "-inf", "inf", "log10", xs("x=0")},
 	{"log1p(x)", "-inf", "inf", "log1p", xs("x=-1")},

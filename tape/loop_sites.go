@@ -65,7 +65,7 @@ func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
 	if !taken && s.told(t) {
 		return t.Const(0)
 	}
-	where := s.where(taken)
+	where := s.where(taken, site.ct != None)
 	b, in := s.pass.again(where)
 	slot, next := s.pass.tape().counter(where)
 	b.carry, b.next = append(b.carry, slot), append(b.next, next)
@@ -87,11 +87,18 @@ func (s *loopSite) told(t *Tape) bool {
 }
 
 // where appends to the body where the site is at its kink. A condition may ask for the cotangents
-// of its pass: those of others, which the body has had since, are not in its loop.
-func (s *loopSite) where(taken bool) Ref {
+// of its pass: those of others, which the body has had since, are not in its loop, and forward they are
+// unknown.
+func (s *loopSite) where(taken, known bool) Ref {
 	body := s.pass.tape()
 	sites := body.sites
 	body.sites = s.pass.met()
+	if !known {
+		body.sites = slices.Clone(body.sites)
+		for i := range body.sites {
+			body.sites[i].ct = None
+		}
+	}
 	body.inner++
 	defer func() { body.inner--; body.sites = sites }()
 	return s.condition(body, taken)
@@ -100,7 +107,7 @@ func (s *loopSite) where(taken bool) Ref {
 // seen is where a pass met the site first: the places, the argument there and their shape.
 func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape tensor.Shape) {
 	body, taken := s.pass.tape(), s.taken(t, site)
-	where := s.where(taken)
+	where := s.where(taken, site.ct != None)
 	b, in := s.pass.again(where)
 	_, of := s.called(body)
 	first := of[0]

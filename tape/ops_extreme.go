@@ -10,7 +10,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opTopOf, opAny, opAll, opTies *Op
+var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opTopOf, opAny, opAll, opTies, opOrdered *Op
 
 var extremeRows = []Op{
 	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, #axis=None, #keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
@@ -22,7 +22,7 @@ var extremeRows = []Op{
 		if len(s) == 0 || k < 0 || k > last(s) {
 			c.fail("shape", "top_k of %d from shape %v", k, s)
 		}
-		return c.t.takeAlong(x, c.t.recordAs(opTopOf, append(slices.Clone(lead(s)), k), tensor.Int64, Attr{}, x))
+		return c.t.ordered(x, c.t.recordAs(opTopOf, append(slices.Clone(lead(s)), k), tensor.Int64, Attr{}, x))
 	}, Note: "a tie is the first one's"},
 	{Name: "ptp", Args: "x, #axis=None, #keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 	{As: &opMedian, Name: "median", Args: "x, #axis=None, #keepdims=false", Doc: "the middle value; ties share the derivative",
@@ -76,8 +76,10 @@ var extremeRows = []Op{
 			})
 		}},
 	{Name: "sort", Args: "x, #axis=-1", Doc: "sorted along an axis", Call: func(c *call) value {
-		return c.along(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) })
+		return c.along(func(c *call, x Ref) Ref { return c.t.ordered(x, c.t.argsort(x)) })
 	}, Note: "ties: the stable sort's permutation"},
+	{As: &opOrdered, Name: "ordered", Args: "x", Hidden: true, Doc: "x, numbers in an order that ties leave open", Grad: d("1"), Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact, Try: at(-2, 0.5),
+		Tie: tiedInOrder, TieSay: "a tie: the derivative is that of the first one's place"},
 	{As: &opAny, Name: "any", Alias: []string{"reduce_any"}, Args: "x, #axis=None, #keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.recordAs(opAny, lead(t.Shape(x)), tensor.Bool, Attr{}, x) })
@@ -268,6 +270,45 @@ func (c *run) medians() {
 		}
 		c.out[i] = m
 	})
+}
+
+// ordered is x in the order of places along the last axis, of which ties are told.
+func (t *Tape) ordered(x, places Ref) Ref { return t.Apply(opOrdered, t.takeAlong(x, places)) }
+
+// tiedInOrder marks the numbers of r that stand behind an equal one, if that has another cotangent: then the
+// order matters. The last of the largest may be tied with one that is left out, and a running extreme with a
+// number that comes after it.
+func tiedInOrder(t *Tape, r Ref) Ref {
+	taken := t.Args(r)[0]
+	x, places := t.Args(taken)[0], t.Args(taken)[1]
+	n := last(t.Shape(r))
+	if n == 0 {
+		return t.broadcastTo(t.Const(0), t.Shape(r))
+	}
+	before := func(y Ref) Ref {
+		s := append(slices.Clone(lead(t.Shape(y))), 1)
+		none := t.broadcastTo(t.constOf(math.NaN(), t.ins[y].dtype), s)
+		return t.concat([]Ref{none, t.slice(y, -1, 0, n-1, 1)}, len(s)-1)
+	}
+	if t.ins[places].Op() == opRunning {
+		return t.apply("equal", x, before(r))
+	}
+	hits := t.apply("equal", r, before(r))
+	for _, s := range t.sites {
+		if s.r == r && s.ct != None && len(t.Axes(s.ct)) == 0 {
+			ct := t.full(s.ct, r)
+			hits = t.apply("logical_and", hits, t.apply("not_equal", ct, before(ct)))
+		}
+	}
+	if n < last(t.Shape(x)) {
+		least := t.slice(r, -1, n-1, n, 1)
+		count := func(y Ref) Ref {
+			return t.sumTo(t.asNumber(t.apply("equal", y, least)), []int{-1}, true)
+		}
+		left := t.apply("greater", count(x), count(r))
+		hits = t.apply("logical_or", hits, t.apply("logical_and", left, t.apply("equal", r, least)))
+	}
+	return hits
 }
 
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }

@@ -108,7 +108,10 @@ func (c *call) cumulative(f func(t *Tape, x Ref, axis int) Ref) value {
 
 // runningBest lowers cummax, of sign 1, and cummin, of sign -1.
 func (c *call) runningBest(sign float64) value {
-	return c.cumulative(func(t *Tape, x Ref, axis int) Ref { return t.swap(t.running(t.swap(x, axis, -1), sign), axis, -1) })
+	return c.cumulative(func(t *Tape, x Ref, axis int) Ref {
+		x = t.swap(x, axis, -1)
+		return t.swap(t.ordered(x, t.runningPlaces(x, sign)), axis, -1)
+	})
 }
 
 // runningAlong is the attribute of an operation that runs along an axis, backwards if that is said.
@@ -324,5 +327,9 @@ func recurrences(dst, a, b []float64, n int, back bool, before int) {
 // running picks, at each place of the last axis, the first best so far; with PyTorch's
 // conventions the last.
 func (t *Tape) running(x Ref, sign float64) Ref {
-	return t.takeAlong(x, t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign, Flag: t.Conventions == "torch"}, x))
+	return t.takeAlong(x, t.runningPlaces(x, sign))
+}
+
+func (t *Tape) runningPlaces(x Ref, sign float64) Ref {
+	return t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign, Flag: t.Conventions == "torch"}, x)
 }
