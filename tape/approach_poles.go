@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"nabla/tape/puiseux"
 )
@@ -29,6 +30,10 @@ func polar(op *Op, args []puiseux.Series) (y puiseux.Series, ok bool) {
 		if !x.Constant() {
 			moving++
 		}
+	}
+	if n := len(args); n > 1 && (strings.HasPrefix(op.Name, "beta") || strings.HasSuffix(op.Name, "_fall")) { // made of gamma functions of the sum
+		v, _ := add(args[n-2], args[n-1]).Limit()
+		poles = poles || isPole(v)
 	}
 	if moving == 0 || !poles && moving == 1 {
 		return y, false
