@@ -306,6 +306,11 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	if !known {
 		say = ""
 	}
+	if say == noLimit && m.together && smooth && order == 1 && len(sides) == 2 && len(s.slopes) == 1 && s.t.size(s.slopes[0]) == 1 {
+		a, _ := sides[0][0][0].Series().Limit()
+		b, _ := sides[1][0][0].Series().Limit()
+		s.takeLesser(a, b)
+	}
 	return say, known
 }
 
@@ -387,8 +392,14 @@ func (s *session) takeLeast(m *mover, sides [][][]puiseux.Term, x float64) {
 		}
 		values[m.side], slopes[m.side] = v, d/m.rate(0, x)
 	}
-	a, b := slopes[0], slopes[1]
-	if a-b-(a-b) != 0 || values[0]-values[0] != 0 || !agree(values[0], values[1], 0x1p-40) {
+	if values[0]-values[0] == 0 && agree(values[0], values[1], 0x1p-40) {
+		s.takeLesser(slopes[0], slopes[1])
+	}
+}
+
+// takeLesser takes the slope of less size of those from both sides, or 0 between two signs.
+func (s *session) takeLesser(a, b float64) {
+	if a-b-(a-b) != 0 {
 		return
 	}
 	least := a
