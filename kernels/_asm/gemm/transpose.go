@@ -65,7 +65,8 @@ func transpose() {
 
 // transposeWide writes the transposition of whole 8×8 blocks: rows of two are interleaved, and quarters of
 // those exchanged twice. Put together of pairs of numbers as they are read, as 4×4 blocks are, they
-// would take more instructions.
+// would take more instructions; halves of rows two apart put together so, with 16 shuffles, not 24, made no
+// difference to products with B transposed of 16 to 1024 numbers on a Zen 4.
 func transposeWide() {
 	eights("float64", "Transpose", func(from, to func(i int) Mem) {
 		var pairs [2][4]v // even and odd columns of rows 0 and 1, 2 and 3, …
