@@ -105,7 +105,7 @@ func (s *session) warn(finite, doubtful bool, limitless Warning) {
 		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}
-		found := s.lo.kinkWarnings(s.settled, s.least)
+		found := s.lo.kinkWarnings(s.settled)
 		if doubtful {
 			found = append(found, limitless)
 		}

@@ -65,7 +65,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	log, stats := t.log, t.Stats
 	t.log = nil // what is looked at here decides nothing that is recorded
 	defer func() { t.log, t.Stats = log, stats }()
-	s.settled, s.least = false, false
+	s.settled = false
 	at := s.met(false)
 	if (s.vast || s.q.Op == "eval" && len(s.slopes) == 0) && at >= 0 && s.finite(s.wanted) { // elsewhere a vertical tangent is told
 		return s.unlimited(at, unseen), true
@@ -306,11 +306,6 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	if !known {
 		say = ""
 	}
-	if say == noLimit && m.together && smooth && order == 1 && len(sides) == 2 && len(s.slopes) == 1 && s.t.size(s.slopes[0]) == 1 {
-		a, _ := sides[0][0][0].Series().Limit()
-		b, _ := sides[1][0][0].Series().Limit()
-		s.takeLesser(a, b)
-	}
 	return say, known
 }
 
@@ -373,46 +368,7 @@ func (s *session) takePowers(m *mover) (say string, known bool) {
 	if !known {
 		say = ""
 	}
-	if say == noLimit && m.together && order == 1 {
-		s.takeLeast(m, sides, x)
-	}
 	return say, known
-}
-
-// takeLeast takes the slope of least size of those from both sides of x, or 0 between two signs, where the
-// target has a kink.
-func (s *session) takeLeast(m *mover, sides [][][]puiseux.Term, x float64) {
-	var slopes, values [2]float64
-	for m.side = range sides {
-		y := sides[m.side][0][0].Series()
-		v, ok := y.Limit()
-		d, too := y.Slope(1)
-		if !ok || !too {
-			return
-		}
-		values[m.side], slopes[m.side] = v, d/m.rate(0, x)
-	}
-	if values[0]-values[0] == 0 && agree(values[0], values[1], 0x1p-40) {
-		s.takeLesser(slopes[0], slopes[1])
-	}
-}
-
-// takeLesser takes the slope of less size of those from both sides, or 0 between two signs.
-func (s *session) takeLesser(a, b float64) {
-	if a-b-(a-b) != 0 {
-		return
-	}
-	least := a
-	switch {
-	case a*b <= 0:
-		least = 0
-	case math.Abs(b) < math.Abs(a):
-		least = b
-	}
-	if was := s.data(s.slopes[0])[0]; !agree(was, least, 0x1p-36) {
-		s.owned(s.slopes[0])[0] = neat(least)
-		s.least = true
-	}
 }
 
 // order is how often the targets are differentiated.

@@ -258,9 +258,8 @@ func allAxes(s tensor.Shape) []int {
 const leastPlanned = 1 << 12
 
 // kinkWarnings turns the sites that were hit into warnings, one for each place in the
-// program and kind of kink. Where derivatives are settled, what is continuous has none; where they are
-// the least of those from both sides, that is what they are.
-func (lo *lowering) kinkWarnings(settled, least bool) []Warning {
+// program and kind of kink. Where derivatives are settled, what is continuous has none.
+func (lo *lowering) kinkWarnings(settled bool) []Warning {
 	t := lo.t
 	var out []Warning
 	type place struct {
@@ -280,9 +279,6 @@ func (lo *lowering) kinkWarnings(settled, least bool) []Warning {
 		body, r := s.recorded(t)
 		pos := body.ins[r].Pos
 		p := place{lo.nameAt(pos, op.said()), s.said(t), pos, op}
-		if least && s.loop == nil && op.bends() {
-			p.say = "a kink: the least of the slopes on both sides, or 0 between two signs"
-		}
 		if seen[p] || s.asks(t) && !s.taken(t) {
 			continue
 		}

@@ -309,7 +309,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 				return true, nil
 			}
 			with, ran := r.answer, s.t.Stats.Executed
-			with.Warnings = append(with.Warnings, s.lo.kinkWarnings(s.settled, s.least)...)
+			with.Warnings = append(with.Warnings, s.lo.kinkWarnings(s.settled)...)
 			with.Stats.Executed += s.t.Stats.Executed - ran
 			s.t.forget()
 			return true, &with

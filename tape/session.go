@@ -45,7 +45,6 @@ type session struct {
 	slopes, exposed []Ref             // what regain looks at
 	vast            bool              // there are too many numbers for that
 	settled         bool              // whether what bends on the way is no kink of the targets
-	least           bool              // whether the slope at a kink is the least of both sides
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 	looked          map[Ref]bool      // many numbers, all of them finite
