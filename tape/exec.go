@@ -138,7 +138,7 @@ func (x *execution) run() {
 	}
 	for i := range x.p.steps {
 		s := &x.p.steps[i]
-		t.at = expr.NoPos
+		x.reach(expr.NoPos)
 		if t.check != nil && i&63 == 0 {
 			t.check()
 		}
@@ -183,6 +183,14 @@ func (x *execution) anew() {
 		}
 	}
 	x.run()
+}
+
+// reach notes where in the program the execution is, for a limit of time. Those beside others, which share
+// the tape, note nothing.
+func (x *execution) reach(at expr.Pos) {
+	if x.workers == 0 {
+		x.t.at = at
+	}
 }
 
 // alloc gives memory for n numbers, unspecified.
@@ -268,7 +276,7 @@ func (x *execution) one(r Ref) {
 		data[i] = x.data(x.p.same[a])
 	}
 	in := &t.ins[r]
-	t.at = in.Pos
+	x.reach(in.Pos)
 	if s := x.p.slot[r]; s >= 0 && x.p.view[s] {
 		off := 0
 		if in.Op() == opBlock {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"nabla/expr"
 	"nabla/kernels/pages"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
@@ -247,6 +248,7 @@ func (x *rowRun) all() {
 // and from several threads.
 func (x *rowRun) parts(part func(i, from int, rows []float64)) {
 	x.hoist()
+	x.t.at = expr.NoPos
 	whole := x.rows / x.step
 	threads := x.t.threads()
 	x.sized(x.step, func() {
