@@ -110,13 +110,18 @@ func (t *Tape) product32(r Ref, out []float32, data [][]float32, threads, from i
 
 // runProduct32 is product32 between values stored as float64.
 func (t *Tape) runProduct32(r Ref, out []float64, data [][]float64, threads, from int) {
+	inSingle(out, data, func(out []float32, data [][]float32) { t.product32(r, out, data, threads, from) })
+}
+
+// inSingle is f of float32 between values stored as float64.
+func inSingle(out []float64, data [][]float64, f func(out []float32, data [][]float32)) {
 	single := make([][]float32, len(data))
 	for i, x := range data {
 		single[i] = make([]float32, len(x))
 		kernels.Narrow(single[i], x)
 	}
 	y := make([]float32, len(out))
-	t.product32(r, y, single, threads, from)
+	f(y, single)
 	kernels.Widen(out, y)
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"nabla/kernels"
 	"nabla/tape/matrix"
 	"nabla/tape/tensor"
 )
@@ -124,14 +123,7 @@ func (c *run) zeroColumns(k int, tails ...int) {
 // runZMatmul multiplies as opMatmul does.
 func runZMatmul(c *run) {
 	if c.t.ofSingles(c.r) {
-		single := make([][]float32, 2)
-		for i, x := range c.args {
-			single[i] = make([]float32, len(x))
-			kernels.Narrow(single[i], x)
-		}
-		y := make([]float32, len(c.out))
-		matmulAt(c, y, single[0], single[1])
-		kernels.Widen(c.out, y)
+		inSingle(c.out, c.args, func(out []float32, args [][]float32) { matmulAt(c, out, args[0], args[1]) })
 	} else {
 		matmulAt(c, c.out, c.args[0], c.args[1])
 	}

@@ -78,7 +78,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return nil, nil, err
 	}
 	streamed := name == "-" && key != "" && firstByte(text) != '{' && firstByte(text) != '[' // a column of it
-	if !hasExt(name, ".json") && (calledTable(name, text) || isTable(text) || isFrame(text) || streamed) {
+	if streamed && !hasExt(name, ".json") || holdsTable(name, text) {
 		if key != "" {
 			f, err := readColumns(in.name, path, key, text)
 			if err != nil {
@@ -129,6 +129,11 @@ func firstByte(head []byte) byte {
 		return 0
 	}
 	return head[0]
+}
+
+// holdsTable reports whether a file of this name is a table.
+func holdsTable(name string, text []byte) bool {
+	return !hasExt(name, ".json") && (calledTable(name, text) || isTable(text) || isFrame(text))
 }
 
 // calledTable reports whether the name of a file says that it is a table, and nothing in how it begins that

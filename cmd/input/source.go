@@ -207,7 +207,7 @@ func (s *Source) Result(name string) (v *tensor.Value, text []byte, notes []stri
 	if text, err = in.text(); err != nil {
 		return nil, nil, nil, err
 	}
-	if !hasExt(name, ".json") && (calledTable(name, text) || isTable(text) || isFrame(text)) {
+	if holdsTable(name, text) {
 		v, notes, err = readTable(in.name, "", text)
 		return v, nil, notes, err
 	}
