@@ -153,11 +153,11 @@ func products[T real](p product, b *batch, out, x, y []T, threads int) {
 func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
-	if unitMatmul(c, p, out[:b.n*p.m*p.n], data) {
-		return true
-	}
 	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
 		return false
+	}
+	if unitMatmul(c, p, out[:b.n*p.m*p.n], data) {
+		return true
 	}
 	if p.ta && p.m == 1 { // a column read as a row
 		p.ta, p.lda = false, p.k
@@ -187,7 +187,7 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 func unitMatmul[T real](c *run, p product, out []T, data [][]T) bool {
 	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 || p.m*p.n == 0 {
+	if p.m*p.n == 0 {
 		return false
 	}
 	if off, ok := t.unitLike(y); ok && t.ins[x].batch == 0 {

@@ -588,7 +588,8 @@ var asking = []struct {
 	{"hessian", "fmod(x, y)", "{x: {x: nan, y: nan}, y: {x: nan, y: nan}}", xs("x=1", "y=0"), nil},
 	{"hessian", "frac(x)", "{x: nan}", xs("x=inf"), nil},
 	{"hessian", "sum(x^3)", "[6, 12]", xs("x=[1, 2]"), func(q *Question) { q.Diagonal = true }},
-	{"hessian", "3*x", "{x: 0}", xs("x=3"), nil}, // linear: 0, not none
+	{"hessian", "3*x", "{x: 0}", xs("x=3"), nil},                                                                               // linear: 0, not none
+	{"hessian", "sum((w @ x)^2)", "{x: {x: [], w: []}, w: {x: [[[]]], w: [[[[0]]]]}}", xs("x=zeros(0, 1, 2)", "w=[[1]]"), nil}, // no matrices, of a shape that a product has
 	{"hessian", "x^2 + 3*z", "{x: {x: 2, y: none, z: 0}, y: none, z: {x: 0, y: none, z: 0}}", xs("x=3", "y=4", "z=5"), nil},
 	{"hessian", "x^2 + 3*z", "{x: {x: 2, y: 0, z: 0}, y: {x: 0, y: 0, z: 0}, z: {x: 0, y: 0, z: 0}}", xs("x=3", "y=4", "z=5"), zeros},
 	{"jvp", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
