@@ -15,6 +15,7 @@ import (
 
 	"nabla/expr"
 	"nabla/output"
+	"nabla/output/plot"
 	"nabla/tape"
 )
 
@@ -139,13 +140,26 @@ func completeFlags(c *cobra.Command) {
 			c.RegisterFlagCompletionFunc(name, atFile)
 		}
 	}
-	if c.Flags().Lookup("out") != nil {
-		var extensions []string
-		for _, f := range output.Formats {
-			extensions = append(extensions, f.Ext...)
-		}
-		c.MarkFlagFilename("out", extensions...)
+	if c.Flags().Lookup("op") != nil {
+		c.RegisterFlagCompletionFunc("op", oneWord(derivativeNames()...))
 	}
+	if c.Flags().Lookup("out") != nil {
+		c.MarkFlagFilename("out", extensions(c)...)
+	}
+}
+
+// extensions are those of the files that a command writes.
+func extensions(c *cobra.Command) (list []string) {
+	if c.Name() == "plot" {
+		for _, f := range plot.Formats {
+			list = append(list, f.Name)
+		}
+		return append(list, "txt")
+	}
+	for _, f := range output.Formats {
+		list = append(list, f.Ext...)
+	}
+	return list
 }
 
 // oneWord completes one of a list.

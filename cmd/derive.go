@@ -278,7 +278,7 @@ func (o *deriveOptions) print(r *output.Result) error {
 	if err := o.write(r); err != nil || o.Quiet {
 		return err
 	}
-	if o.Format == "raw" { // of which nothing is to be seen
+	if o.Format == "raw" || o.Format == "csv" { // of which nothing is to be seen
 		for _, what := range r.Empty() {
 			fmt.Fprintln(o.err, "nabla: note: "+what)
 		}

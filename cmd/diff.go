@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -72,6 +73,7 @@ type pair struct {
 	Looks        []string // what the difference looks like
 	Only         string   // "A" or "B", when the other has no such array
 	NoneA, NoneB bool
+	full         bool // of the worst there are as many as are to be shown
 }
 
 // An unequal is an element that is not the same in both arrays.
@@ -81,6 +83,7 @@ type unequal struct {
 	Abs, Rel float64
 	ULP      float64
 	badness  float64
+	at       int // its place in the array
 }
 
 const takesDerivatives = "write nabla diff A B for two files of results; nabla grad takes derivatives"
@@ -95,8 +98,13 @@ func runDiff(o *diffOptions) error {
 	if o.Args[0] == "-" && o.Args[1] == "-" {
 		return usage("", "both files are stdin: it can be read once")
 	}
-	if !(o.RTol >= 0) || !(o.ATol >= 0) || o.Top < 0 {
-		return usage("", "--rtol, --atol and --top are not negative")
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"rtol", o.RTol}, {"atol", o.ATol}, {"top", float64(o.Top)}} {
+		if !(f.value >= 0) {
+			return usage("", "--%s %v: it is at least 0", f.name, f.value)
+		}
 	}
 	if o.Exact {
 		o.RTol, o.ATol = 0, 0
@@ -142,7 +150,7 @@ func runDiff(o *diffOptions) error {
 
 // bad reports whether a pair does not hold.
 func (p *pair) bad(exact bool) bool {
-	return p.Only != "" || p.NoneA != p.NoneB || !p.ShapeA.Equal(p.ShapeB) || p.Differ > 0 || exact && p.Changed > 0
+	return p.Only != "" || p.none() != "" || !p.ShapeA.Equal(p.ShapeB) || p.Differ > 0 || exact && p.Changed > 0
 }
 
 // A namedArray is a leaf of a file.
@@ -307,22 +315,46 @@ func (o *diffOptions) compare(c couple) (p pair) {
 			p.Differ++
 		}
 		p.MaxAbs, p.MaxRel, p.MaxULP = worse(p.MaxAbs, e.Abs), worse(p.MaxRel, e.Rel), worse(p.MaxULP, e.ULP)
-		at, _ := slices.BinarySearchFunc(p.Worst, e.badness, func(w unequal, bad float64) int {
-			if w.badness >= bad {
-				return -1
-			}
-			return 1
-		})
-		if at < o.Top {
-			e.Index = unravel(i, a.Shape)
-			p.Worst = slices.Insert(p.Worst, at, e)
-			p.Worst = p.Worst[:min(len(p.Worst), o.Top)]
-		}
+		e.at = i
+		p.keep(e, o.Top)
+	}
+	p.cut(o.Top)
+	for k := range p.Worst {
+		p.Worst[k].Index = unravel(p.Worst[k].at, a.Shape)
 	}
 	if p.Differ > 0 || o.Exact && p.Changed > 0 {
 		p.Looks = o.looks(a, b)
 	}
 	return p
+}
+
+// none is the only side that has none where the other has numbers, "A" or "B"; or "".
+func (p *pair) none() string {
+	switch {
+	case p.NoneA == p.NoneB:
+		return ""
+	case p.NoneA:
+		return "A"
+	}
+	return "B"
+}
+
+// keep takes an element, which stands behind those before, among the worst, if it may be one of
+// the top. They are twice as many before they are sorted: in all that takes n log n.
+func (p *pair) keep(e unequal, top int) {
+	if top == 0 || p.full && e.badness <= p.Worst[top-1].badness {
+		return
+	}
+	if p.Worst = append(p.Worst, e); len(p.Worst)/2 >= top {
+		p.cut(top)
+	}
+}
+
+// cut leaves the top of the worst, the worst first and of equals the first.
+func (p *pair) cut(top int) {
+	slices.SortStableFunc(p.Worst, func(v, w unequal) int { return cmp.Compare(w.badness, v.badness) })
+	p.Worst = p.Worst[:min(len(p.Worst), top)]
+	p.full = len(p.Worst) == top
 }
 
 // unequal is how far apart two numbers are.

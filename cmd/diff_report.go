@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"nabla/expr"
 	"nabla/output"
@@ -22,7 +21,7 @@ func diffTable(b *strings.Builder, o *diffOptions, pairs []pair) {
 			*name = "stdin"
 		}
 	}
-	if nameA == nameB || utf8.RuneCountInString(nameA) > 16 || utf8.RuneCountInString(nameB) > 16 {
+	if nameA == nameB || expr.Cells(nameA) > 16 || expr.Cells(nameB) > 16 {
 		nameA, nameB = "A", "B"
 	}
 	for i := range pairs {
@@ -66,12 +65,8 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 		}
 		fmt.Fprintf(b, "%s: only in %s\n", name, file)
 		return
-	case p.NoneA != p.NoneB:
-		side := "A"
-		if p.NoneB {
-			side = "B"
-		}
-		fmt.Fprintf(b, "%s: none in %s\n", name, side)
+	case p.none() != "":
+		fmt.Fprintf(b, "%s: none in %s\n", name, p.none())
 		return
 	case !p.ShapeA.Equal(p.ShapeB):
 		fmt.Fprintf(b, "%s: shape %v against %v\n", name, p.ShapeA, p.ShapeB)
@@ -92,6 +87,9 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 				digits = 17
 			}
 			rows = append(rows, []string{subscript(e.Index), number(e.A, digits), number(e.B, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
+		}
+		if len(p.Worst) == 0 { // --top 0
+			break
 		}
 		for _, line := range aligned(fitting(rows, width(o.out), 0)) {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -117,6 +115,7 @@ func diffJSON(b *strings.Builder, o *diffOptions, pairs []pair) {
 		Name    string   `json:"name"`
 		Equal   bool     `json:"equal"`
 		Only    string   `json:"only,omitempty"`
+		None    string   `json:"none,omitempty"`
 		ShapeA  []int    `json:"shape_a,omitempty"`
 		ShapeB  []int    `json:"shape_b,omitempty"`
 		Differ  int      `json:"differ"`
@@ -135,7 +134,7 @@ func diffJSON(b *strings.Builder, o *diffOptions, pairs []pair) {
 	}{true, num(o.RTol), num(o.ATol), []array{}}
 	for i := range pairs {
 		p := &pairs[i]
-		x := array{Name: p.Path, Equal: !p.bad(o.Exact), Only: p.Only, ShapeA: p.ShapeA, ShapeB: p.ShapeB, Differ: p.Differ, Changed: p.Changed,
+		x := array{Name: p.Path, Equal: !p.bad(o.Exact), Only: p.Only, None: p.none(), ShapeA: p.ShapeA, ShapeB: p.ShapeB, Differ: p.Differ, Changed: p.Changed,
 			MaxAbs: num(p.MaxAbs), MaxRel: num(p.MaxRel), MaxULP: num(p.MaxULP), Looks: p.Looks}
 		for _, e := range p.Worst {
 			x.Worst = append(x.Worst, elem{append([]int{}, e.Index...), num(e.A), num(e.B), num(e.Abs), num(e.Rel), num(e.ULP)})

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -92,20 +93,32 @@ func TestULPs(t *testing.T) {
 	}
 }
 
-// The worst elements come first, whatever order they stand in.
+// However many of the worst are asked for, they are the first of all: the worst first, of equals
+// the first.
 func TestWorst(t *testing.T) {
-	a, b := tensor.New(100), tensor.New(100)
-	for i, k := range rand.New(rand.NewPCG(1, 2)).Perm(100) {
-		b.Data[i] = float64(k)
+	rng := rand.New(rand.NewPCG(5, 6))
+	const n = 300
+	a, b := tensor.New(n), tensor.New(n)
+	for i := range b.Data {
+		b.Data[i] = float64(rng.IntN(n)) // some alike
 	}
-	o := &diffOptions{ATol: 1e-9, Top: 4}
-	p := o.compare(couple{"x", tensor.Of(a), tensor.Of(b)})
-	var got []float64
-	for _, e := range p.Worst {
-		got = append(got, e.B)
+	want := make([]int, 0, n)
+	for i, y := range b.Data {
+		if y != 0 {
+			want = append(want, i)
+		}
 	}
-	if !slices.Equal(got, []float64{99, 98, 97, 96}) || p.Differ != 99 {
-		t.Errorf("the worst of 0 to 99 are %v, %d differ", got, p.Differ)
+	slices.SortStableFunc(want, func(i, j int) int { return cmp.Compare(b.Data[j], b.Data[i]) })
+	for _, top := range []int{0, 1, 2, 7, len(want) - 1, len(want), n, 1 << 40} {
+		o := &diffOptions{ATol: 1e-3, Top: top}
+		p := o.compare(couple{"", tensor.Of(a), tensor.Of(b)})
+		var got []int
+		for _, e := range p.Worst {
+			got = append(got, e.Index[0])
+		}
+		if w := want[:min(top, len(want))]; !slices.Equal(got, w) || p.Differ != len(want) {
+			t.Errorf("the worst %d are %v, want %v; %d differ", top, got, w, p.Differ)
+		}
 	}
 }
 

@@ -3,13 +3,14 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nabla/expr"
 	"nabla/tape"
 )
 
@@ -116,14 +117,18 @@ func runExplain(o *explainOptions) error {
 
 // derivativeOf is the operation that a command asks for.
 func derivativeOf(command string) (op string, err error) {
-	var names []string
+	if c := find(command); slices.Contains(derivatives, c) {
+		return strings.ReplaceAll(c.name, "-", "_"), nil
+	}
+	return "", oneOf("op", command, derivativeNames()...)
+}
+
+// derivativeNames are the commands that --op may name.
+func derivativeNames() (names []string) {
 	for _, c := range derivatives {
-		if find(command) == c {
-			return strings.ReplaceAll(c.name, "-", "_"), nil
-		}
 		names = append(names, c.name)
 	}
-	return "", oneOf("op", command, names...)
+	return names
 }
 
 func indented(text string) string {
@@ -163,7 +168,7 @@ func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
 		line := ""
 		for i, c := range r {
 			if wide[i] > 0 {
-				line += fit(c, wide[i]) + "  "
+				line += expr.Fit(c, wide[i]) + "  "
 			}
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -207,7 +212,7 @@ func explainRows(x *tape.Explanation) [][]string {
 func columnWidths(rows [][]string, columns int) (wide [7]int) {
 	for _, r := range rows {
 		for i, c := range r {
-			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+			wide[i] = max(wide[i], expr.Cells(c))
 		}
 	}
 	for i := range wide { // a column in which nothing stands is left out
@@ -237,15 +242,6 @@ func columnWidths(rows [][]string, columns int) (wide [7]int) {
 		}
 	}
 	return wide
-}
-
-// fit makes a text exactly n characters long.
-func fit(s string, n int) string {
-	r := []rune(s)
-	if len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s + strings.Repeat(" ", n-len(r))
 }
 
 // explainJSON is the tape, and why sources have the derivatives they have, for programs.

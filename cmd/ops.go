@@ -283,6 +283,7 @@ type opObject struct {
 	Aliases     []string     `json:"aliases,omitempty"`
 	Derivative  members      `json:"derivative,omitempty"` // by parameter
 	Body        string       `json:"body,omitempty"`
+	Accuracy    *float64     `json:"accuracy_ulp,omitempty"` // the largest measured error
 	Stops       string       `json:"stops,omitempty"`
 	Note        string       `json:"note,omitempty"`
 	Conventions members      `json:"conventions,omitempty"` // by library
@@ -318,6 +319,9 @@ func jsonOps(b *strings.Builder, ops []*tape.Op) error {
 	list := make([]opObject, len(ops))
 	for i, op := range ops {
 		o := opObject{Name: op.Name, Signature: op.Signature(), Group: op.Group(), Doc: op.Doc, Aliases: op.Alias, Body: op.Body, Stops: stops(op), Note: op.Note}
+		if ulp, ok := op.Ulp(); ok {
+			o.Accuracy = &ulp
+		}
 		partials := op.Says
 		if partials == nil {
 			partials = op.Grad

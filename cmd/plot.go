@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"nabla/cmd/input"
+	"nabla/expr"
 	"nabla/output"
 	"nabla/output/plot"
 	"nabla/tape"
@@ -22,10 +23,10 @@ const plotLong = `
 line draws y and dy/dx over a range of one variable, point by point; or, without
 a range, the elements of a vector. --log-x and --log-y make its axes
 logarithmic. heat draws a matrix, or a scalar over the ranges of two variables:
-white is 0, red positive, blue negative, grey NaN.
-patches draws a four-dimensional tensor as blocks [:, i, :, j], so that the
-diagonals of a batch show. Without --kind the target decides. The picture is
-made of characters, or, with -o, a PNG, SVG or PDF.`
+white is 0, red positive, blue negative, grey NaN; infinity is as strong as the
+strongest. patches draws a four-dimensional tensor as blocks [:, i, :, j], so
+that the diagonals of a batch show. Without --kind the target decides. The
+picture is made of characters, or, with -o, a PNG, SVG or PDF.`
 
 const plotExample = `
   $ nabla plot 'x*sin(x)' --range x=-6:6
@@ -102,6 +103,11 @@ func runPlot(o *plotOptions) error {
 		return err
 	}
 	o.tellStats(o.err, nil)
+	if o.Format == "png" || o.Format == "pdf" {
+		if lacked := plot.Lacked(p); len(lacked) > 0 {
+			o.note(o.Quiet, []string{"the font has no " + expr.Some(strings.Split(string(lacked), "")) + ": in SVG that of the viewer is used"})
+		}
+	}
 	write := func(w io.Writer) error { return plot.Write(w, p, o.Format, o.width, o.height) }
 	if o.Format == "text" {
 		write = o.text(p)

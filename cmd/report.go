@@ -7,7 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"nabla/expr"
 )
 
 // reports are the forms in which check says what it found.
@@ -240,13 +241,13 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 	}
 	beside := 0
 	for _, s := range says {
-		beside = max(beside, 2+utf8.RuneCountInString(s[0]))
+		beside = max(beside, 2+expr.Cells(s[0]))
 	}
 	for i, line := range aligned(fitting(rows, room, beside)) {
 		verdict, why := says[i][0], says[i][1]
 		line = strings.TrimRight(line+"  "+verdict, " ")
 		if why != "" {
-			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(why) > room {
+			if expr.Cells(line)+2+expr.Cells(why) > room {
 				line += "\n     "
 				why = folded(why, 5, room)
 			} else {

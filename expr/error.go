@@ -188,6 +188,29 @@ func show(text string) (cell string, width, n int) {
 	return text[:n], 1, n
 }
 
+// Cells is how many cells of a terminal a text takes.
+func Cells(text string) (n int) {
+	for text != "" {
+		_, width, size := show(text)
+		n += width
+		text = text[size:]
+	}
+	return n
+}
+
+// Fit is a text in exactly so many cells of a terminal: cut, or with spaces behind it.
+func Fit(text string, cells int) string {
+	if over := Cells(text) - cells; over > 0 {
+		for cells--; Cells(text) > cells; {
+			_, size := utf8.DecodeLastRuneInString(text)
+			text = text[:len(text)-size]
+		}
+		text += "…"
+		cells++
+	}
+	return text + strings.Repeat(" ", cells-Cells(text))
+}
+
 // wide are the characters that take two cells of a terminal, from Unicode's
 // EastAsianWidth.txt, in whole blocks.
 var wide = &unicode.RangeTable{

@@ -25,6 +25,7 @@ type frame struct {
 	data      [][]float64
 	missing   []int // numbers of a column
 	rows      int
+	commas    bool // some cell has a decimal comma
 }
 
 // readColumns reads the columns of a table by their names: the one asked for, or all that hold
@@ -58,7 +59,11 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 	}
 	var list []string
 	var places []int
-	for _, c := range f.cells(line, nil) {
+	cells, open := f.cells(line, nil)
+	if open >= 0 {
+		return f.fault(at+open, "a quote that is not closed in its line", "")
+	}
+	for _, c := range cells {
 		word := bytes.Trim(line[c.from:c.to], `"`)
 		if _, ok := parseCell(word); ok || !utf8.Valid(word) {
 			return f.fault(at+c.from, "the first line names no columns", "without a name the table is read as one matrix")
@@ -88,7 +93,10 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 // row reads a line of cells, which stands at at.
 func (f *frame) row(line []byte, at int) *Error {
 	var room [64]cellAt
-	cells := f.cells(line, room[:0])
+	cells, open := f.cells(line, room[:0])
+	if open >= 0 {
+		return f.fault(at+open, "a quote that is not closed in its line", "")
+	}
 	if len(cells) != len(f.names) {
 		return f.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", f.rows, expr.Plural(len(cells), "cell"), len(f.names), areIs(len(f.names))), "")
 	}
@@ -104,7 +112,7 @@ func (f *frame) row(line []byte, at int) *Error {
 			x = math.NaN()
 			f.missing[i]++
 		case f.want < 0 && len(f.data[i]) == f.missing[i] && !isTooLarge(string(word)):
-			f.text[i] = true
+			f.text[i], f.commas = true, f.commas || hasDecimalComma(word)
 			continue
 		default:
 			if f.want < 0 {
@@ -113,7 +121,11 @@ func (f *frame) row(line []byte, at int) *Error {
 			if isTooLarge(string(word)) {
 				return f.fault(at+c.from, string(word)+" is out of range of float64", "infinity is written inf", step{index: f.rows})
 			}
-			return f.fault(at+c.from, quote(string(word))+" is not a number", "", step{index: f.rows})
+			hint := ""
+			if hasDecimalComma(word) {
+				hint = writePoint
+			}
+			return f.fault(at+c.from, quote(string(word))+" is not a number", hint, step{index: f.rows})
 		}
 		f.data[i] = append(f.data[i], x)
 	}
@@ -157,21 +169,37 @@ func (f *frame) document() (*Document, error) {
 			return nil, f.fault(f.places[i], problem, "")
 		}
 	}
+	hint := ""
+	if f.commas {
+		hint = writePoint
+	}
 	if len(left) == len(f.names) {
-		return nil, &Error{File: f.file, Msg: "no column holds numbers"}
+		return nil, &Error{File: f.file, Msg: "no column holds numbers", Hint: hint}
 	}
 	if left != nil {
-		doc.Notes = append(doc.Notes, printable(f.file+": columns left out, as they hold no numbers: "+expr.Some(left)))
+		note := printable(f.file + ": columns left out, as they hold no numbers: " + expr.Some(left))
+		if hint != "" {
+			note += "; " + hint
+		}
+		doc.Notes = append(doc.Notes, note)
 	}
 	return doc, nil
+}
+
+// hasDecimalComma reports whether a cell would be a number with a point for its comma.
+func hasDecimalComma(word []byte) bool {
+	_, ok := parseCell(bytes.Replace(bytes.Trim(word, `"`), []byte(","), []byte("."), 1))
+	return ok && bytes.IndexByte(word, ',') >= 0
 }
 
 // A cellAt is where a cell stands in a line, without the space around it.
 type cellAt struct{ from, to int }
 
-// cells cuts a line at its separators, those in quotes apart.
-func (f *frame) cells(line []byte, list []cellAt) []cellAt {
-	from, quoted := 0, false
+// cells cuts a line at its separators, those in quotes apart, which begin a cell; open is where
+// one begins that does not end, or -1.
+func (f *frame) cells(line []byte, list []cellAt) (cells []cellAt, open int) {
+	from, closed := 0, -2
+	open = -1
 	add := func(to int) {
 		a, b := from, to
 		for a < b && isSpace(line[a]) {
@@ -187,15 +215,18 @@ func (f *frame) cells(line []byte, list []cellAt) []cellAt {
 	}
 	for i, c := range line {
 		switch {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
+		case open >= 0:
+			if c == '"' {
+				open, closed = -1, i
+			}
+		case c == '"' && (closed == i-1 || len(bytes.TrimSpace(line[from:i])) == 0): // "" is a quote in quotes
+			open = i
 		case c == f.separator, f.separator == ' ' && isSpace(c):
 			add(i)
 		}
 	}
 	add(len(line))
-	return list
+	return list, open
 }
 
 // parseCell is the number that a cell is.

@@ -154,6 +154,10 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\n1,2\nx,3\n", "p", "t.csv: x[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1e400,2\n", "", "t.csv: p[0]: 1e400 is out of range of float64 (line 2, column 1, byte 4)"}, // a number, no text
 		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
+		{"t.csv", "p,q\n1,\"2\n", "", "t.csv: a quote that is not closed in its line (line 2, column 3, byte 6)"},
+		{"t.csv", "p,\"q\n1,2\n", "", "t.csv: a quote that is not closed in its line (line 1, column 3, byte 2)"},
+		{"t.csv", "p;q\n1,5;2\n", "", "q (1,) [2]; t.csv: columns left out, as they hold no numbers: p; a decimal comma is written as a point"},
+		{"t.csv", "n,p\n5\" pipe,1\n\"a \"\"b\"\", c\",2\n", "", "p (2,) [1 2]; t.csv: columns left out, as they hold no numbers: n"},
 		{"t.csv", "p,p\n1,2\n", "", "t.csv: p is given twice (line 1, column 3, byte 2)"},
 		{"t.csv", "p,p\n1,2\n", "p", "t.csv: x: there are two columns 'p' (line 1, column 3, byte 2)"},
 		{"t.csv", "p,q\n1,2\n", "r", "t.csv: there is no column 'r'"},

@@ -132,7 +132,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 		}
 		if r.separator != 0 && r.separator != sep {
 			return r.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(r.separator)),
-				"a decimal comma is written as a point", step{index: r.rows})
+				writePoint, step{index: r.rows})
 		}
 		if r.separator = sep; sep != ' ' {
 			i++
@@ -161,7 +161,10 @@ func (r *table) atEnd(line, below []byte, n int) (hint string) {
 	return "remove the " + separatorName(r.separator) + " at the end"
 }
 
-const writeNaN = "a missing number is written nan"
+const (
+	writeNaN   = "a missing number is written nan"
+	writePoint = "a decimal comma is written as a point"
+)
 
 // isTooLarge reports whether a text is a number beyond float64.
 func isTooLarge(text string) bool {
@@ -180,7 +183,7 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 	case strings.Contains(what, "_"):
 		hint = "digits stand without _"
 	case strings.Contains(what, ","):
-		hint = "a decimal comma is written as a point"
+		hint = writePoint
 	case strings.Trim(what, "'") != what:
 		hint = "write numbers without quotes"
 	case isMissing(what):

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"slices"
 	"sync"
 
 	"golang.org/x/image/font"
@@ -59,6 +60,19 @@ func outline(s string, size float64) (path []segment, width float64) {
 		}
 	}
 	return path, width
+}
+
+// Lacked are the letters of a picture that PNG and PDF have no outlines for, each once.
+func Lacked(p Picture) (list []rune) {
+	var b sfnt.Buffer
+	for _, text := range p.words() {
+		for _, r := range text {
+			if g, err := face().GlyphIndex(&b, r); (err != nil || g == 0) && !slices.Contains(list, r) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
 }
 
 // textWidth is the width of a text of textSize in pixels.

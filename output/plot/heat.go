@@ -38,6 +38,8 @@ func (h *Heat) limit() float64 {
 	return m
 }
 
+func (h *Heat) words() []string { return []string{h.Title, h.XLabel, h.YLabel} }
+
 // color is the colour of an element.
 func (h *Heat) color(i int, limit float64) color.RGBA {
 	if h.Gap != nil && h.Gap[i] {

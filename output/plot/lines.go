@@ -80,6 +80,14 @@ func (l *Lines) Limits() (low, high float64) {
 	return spread(all)
 }
 
+func (l *Lines) words() []string {
+	all := []string{l.XLabel}
+	for i := range l.Series {
+		all = append(all, l.Series[i].Name)
+	}
+	return all
+}
+
 // draw draws axes, curves and what these are called.
 func (l *Lines) draw(c canvas) {
 	w, h := c.size()

@@ -21,6 +21,7 @@ import (
 type Picture interface {
 	draw(c canvas)
 	text(t *terminal) string
+	words() []string // what names its parts
 }
 
 // A Format is a kind of picture file.

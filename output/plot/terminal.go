@@ -248,16 +248,28 @@ func (h *Heat) text(t *terminal) string {
 	if t.color {
 		fmt.Fprintf(&b, "%s -%s   %s 0   %s %s", swatch(-1), strongest, swatch(0), swatch(1), strongest)
 	} else {
-		fmt.Fprintf(&b, "· is 0, 9 is %s", strongest)
-		if slices.ContainsFunc(small.Data, func(v float64) bool { return v != v }) && small.Gap == nil {
-			b.WriteString(", ? is nan")
-		}
+		b.WriteString(small.key(strongest, limit, t.width))
 	}
 	b.WriteByte('\n')
 	if by > 1 || across > 1 {
 		b.WriteString(cut(fmt.Sprintf("strongest of %d × %d", by, across), t.width) + "\n")
 	}
 	return b.String()
+}
+
+// key says what the characters of the elements mean, in lines of so many columns.
+func (h *Heat) key(strongest string, limit float64, columns int) string {
+	nine := "9 is " + strongest
+	if slices.ContainsFunc(h.Data, func(v float64) bool { return math.Abs(v) > limit }) {
+		nine += " or more"
+	}
+	text := "· is 0, " + nine
+	if slices.ContainsFunc(h.Data, func(v float64) bool { return v != v }) && h.Gap == nil {
+		if text += ", ? is nan"; utf8.RuneCountInString(text) > columns {
+			text = strings.ReplaceAll(text, ", ", ",\n")
+		}
+	}
+	return text
 }
 
 // cell is an element: two characters.
