@@ -72,6 +72,7 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	for i, a := range args {
 		data[i] = t.data(a)
 	}
+	t.worked += t.effort(r)
 	again := out != nil
 	if !again {
 		t.checkHeld(r)
@@ -88,6 +89,17 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	if !again {
 		t.keep(r, out)
 	}
+}
+
+// effort is about how many nanoseconds r takes, but for what every instruction does.
+func (t *Tape) effort(r Ref) float64 {
+	switch op := t.ins[r].Op(); {
+	case op == opLoop:
+		return 5 * op.Flops(t, r)
+	case op.Flops != nil:
+		return op.Flops(t, r) / 4
+	}
+	return float64(t.size(r)) + t.matrixWork(r)
 }
 
 func round(d tensor.DType, v float64) float64 {

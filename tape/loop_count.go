@@ -3,27 +3,87 @@ package tape
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"nabla/expr"
 )
 
-// mostSteps is when a while loop of few operations on numbers is taken for endless, after a second or more, and
-// mostSlow when another is, after a few. Tests set it low.
-var mostSteps = 1_000_000_000
+// A while loop without a time limit is taken for endless after mostWork nanoseconds, as stepWork
+// guesses them, which come to some seconds; but not before it took leastSteps, nor after more than
+// mostSteps. Tests set them. They are guesses, and not times, so that a loop ends on every machine
+// or on none.
+var mostWork, leastSteps, mostSteps = 4e9, 200, 1_000_000_000
 
-func mostSlow() int { return mostSteps / 10 }
+// patience is after how many steps that take so much work each a loop is taken for endless. One
+// with a time limit ends with that.
+func (t *Tape) patience(work float64) int {
+	if t.timed {
+		return math.MaxInt
+	}
+	return max(leastSteps, int(min(float64(mostSteps), mostWork/max(1, work))))
+}
 
-const fewOperations = 6
+// stepWork is that of a step that asks cond first, whose steps are planned or not.
+func (l *loop) stepWork(cond Ref, planned bool) float64 {
+	live := l.body.live(l.wanted(cond))
+	varies := l.varies(live)
+	var work stepWork
+	heavy := 0.0
+	for i, on := range live {
+		if on && varies[i] {
+			work.add(l.body, Ref(i), varies, false)
+			heavy += l.body.matrixWork(Ref(i))
+		}
+	}
+	if planned {
+		return work.planned + heavy
+	}
+	return work.coded + heavy
+}
 
-// isSlow reports whether a loop of these operations is another.
-func isSlow(knot []loopOp) bool {
-	return len(knot) > fewOperations || slices.ContainsFunc(knot, func(o loopOp) bool { return o.kind == loopTensor })
+// matrixWork is about how many nanoseconds r takes that stepWork does not know of: it is written for
+// operations whose way is to be chosen, and those on matrices run the same either way.
+func (t *Tape) matrixWork(r Ref) float64 {
+	switch op := t.ins[r].Op(); {
+	case op.Matrices > 0:
+		n := float64(t.room(r)) / 8
+		return 3000 + n*math.Sqrt(n)
+	case op.elementwise() || op.moves() || op == opAssemble || op == opMatmul || op == opSum || op == opSlot || op == opLoad:
+		return 0
+	case op == opMaxOf || op == opMinOf || op == opNorm || op == opSoftmax || op == opLogsumexp:
+		return 0
+	}
+	n := 3000.0
+	for _, a := range t.Args(r) {
+		n += float64(t.size(a))
+	}
+	return n
+}
+
+// A waiting is a while loop that is recorded step by step, and what was forced before it.
+type waiting struct {
+	executed int
+	worked   float64
+}
+
+// forcing is about how many nanoseconds an instruction takes that is recorded and forced.
+const forcing = 1000
+
+func (t *Tape) waits() waiting { return waiting{t.Stats.Executed, t.worked} }
+
+// step fails where the loop is to be taken for endless after n steps.
+func (w waiting) step(t *Tape, n int) {
+	if n < leastSteps {
+		return
+	}
+	work := forcing*float64(t.Stats.Executed-w.executed) + t.worked - w.worked
+	if n >= t.patience(work/float64(n)) {
+		panic(endless(n))
+	}
 }
 
 // count runs a while loop, all of whose operations are one knot, to find its number of
-// steps.
-func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
+// steps, if those are not more than most.
+func (c *loopCodes) count(carry, consts, arrays [][]float64, most int, check func()) int {
 	code := c.after(0)
 	x := code.newRun(carry, consts, arrays)
 	defer arena64.give(x.mem)
@@ -31,10 +91,6 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 	cond := x.mem[code.extra[0]:]
 	carried := x.carried()
 	var round circle
-	most := mostSteps
-	if isSlow(s.knot) {
-		most = mostSlow()
-	}
 	for n, turn := 0, 0; n < most; turn++ {
 		if turn&63 == 0 && check != nil {
 			check()
@@ -122,5 +178,5 @@ func (x *loopRun) asked(code []loopOp, from, i int, cond []float64) {
 
 func endless(steps int) *Misuse {
 	return &Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", steps),
-		Hint: "a for loop takes as many steps as it is told", Pos: expr.NoPos}
+		Hint: "with --timeout 10m it may take that long; a for loop takes as many steps as it is told", Pos: expr.NoPos}
 }

@@ -274,14 +274,16 @@ func (s *plannedStep) isRow(r Ref) bool {
 
 // counter is what finds the number of steps of a while loop.
 func (l *loop) counter(cond Ref, t *Tape) func(carry, consts, arrays [][]float64) int {
-	if l.planned(cond) {
+	planned := l.planned(cond)
+	most := t.patience(l.stepWork(cond, planned))
+	if planned {
 		s := l.plan(t.Limit, cond)
 		return func(carry, consts, arrays [][]float64) int {
-			return s.count(carry, consts, arrays, t.threads(), t.check)
+			return s.count(carry, consts, arrays, most, t.threads(), t.check)
 		}
 	}
 	codes := codesOf(l.compile(false, cond))
-	return func(carry, consts, arrays [][]float64) int { return codes.count(carry, consts, arrays, t.check) }
+	return func(carry, consts, arrays [][]float64) int { return codes.count(carry, consts, arrays, most, t.check) }
 }
 
 // cost is how many operations on numbers a step has.

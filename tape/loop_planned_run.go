@@ -316,14 +316,14 @@ func (x *plannedRun) send(i int, value []float64, kept []int) {
 	x.keepRow(l.step(i), x.to[m+len(l.outs):])
 }
 
-// count runs a while loop to find its number of steps.
-func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, check func()) int {
+// count runs a while loop to find its number of steps, if those are not more than most.
+func (s *plannedStep) count(carry, consts, arrays [][]float64, most, threads int, check func()) int {
 	l := s.l
 	x := s.begin(carry, consts, arrays, nil, threads, check)
 	defer x.end()
 	alike := l.index == None && len(s.columns) == 0 && len(x.loads) == 0
 	var round circle
-	for n := 0; n < mostSlow(); n++ {
+	for n := 0; n < most; n++ {
 		x.enter(n)
 		x.cond.run()
 		again := x.cond.data(s.cond.same[s.cond.outs[0]])[0] != 0
@@ -341,5 +341,5 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 			round.step(x.carry)
 		}
 	}
-	panic(endless(mostSlow()))
+	panic(endless(most))
 }

@@ -225,7 +225,9 @@ func (lo *lowering) taken(s *expr.If) (v value, ok bool) {
 }
 
 func (lo *lowering) whileLoop(s *expr.While) {
+	w := lo.t.waits()
 	for n := 0; lo.cond(s.Cond); n++ {
+		w.step(lo.t, n)
 		if n == 0 && lo.endless(s) {
 			lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
 		}

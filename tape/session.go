@@ -191,7 +191,7 @@ func (s *session) start() {
 	s.lo.seed, s.lo.mode, s.lo.unrolled = q.Seed, q.Mode, s.unrolled
 	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
 	check := s.checkTime
-	s.lo.check, s.t.check = check, check
+	s.lo.check, s.t.check, s.t.timed = check, check, !s.q.Deadline.IsZero()
 	s.t.kinksOn, s.lo.notes = true, q.Op == "eval"
 	var seen map[string]bool
 	s.lo.warn = func(w Warning) {

@@ -119,6 +119,8 @@ type Tape struct {
 	forks        *forks   // conditions in that body
 	isStrip      bool     // some rows of a chain of another tape
 	ready        *Plan    // made to see what it costs, and likely to be asked for next
+	worked       float64  // nanoseconds that what was forced took, as effort guesses them
+	timed        bool     // a time limit ends what does not end
 	check        func()   // called now and then while running: panics when time is up
 	busy         bool     // a plan is
 	at           expr.Pos // of what of it runs by itself
