@@ -184,7 +184,7 @@ func (o *checkOptions) exitCode(all []checked) int {
 	for i := range all {
 		r := &all[i]
 		for _, c := range r.List {
-			if c.Verdict == mismatch || o.Strict && c.Verdict != ok {
+			if o.fails(c.Verdict) {
 				return exitNo
 			}
 		}

@@ -92,20 +92,33 @@ func writeTopic(w io.Writer, name string) error {
 	return err
 }
 
-// writeFlag is the help of a flag, if there is one of this name, and the commands that have it.
+// writeFlag is the help of a flag, if there is one of this name, and the commands that have it; of
+// each of several flags of the name.
 func writeFlag(w io.Writer, name string) bool {
+	var helps []string
+	of := map[string][]string{}
 	for _, c := range commands {
 		flags := c.new(streams{}, c).Flags()
 		f := flags.Lookup(name)
 		if f == nil && len(name) == 1 {
 			f = flags.ShorthandLookup(name)
 		}
-		if f != nil {
-			io.WriteString(w, flagHelp(f)+"\n"+wrapped("A flag of nabla "+strings.Join(commandsWith(f.Name), ", ")+".", 0)+"\n")
-			return true
+		if f == nil {
+			continue
 		}
+		help := flagHelp(f)
+		if of[help] == nil {
+			helps = append(helps, help)
+		}
+		of[help] = append(of[help], c.name)
 	}
-	return false
+	for i, help := range helps {
+		if i > 0 {
+			io.WriteString(w, "\n")
+		}
+		io.WriteString(w, help+"\n"+wrapped("A flag of nabla "+strings.Join(of[help], ", ")+".", 0)+"\n")
+	}
+	return len(helps) > 0
 }
 
 // writeOverview is nabla help.

@@ -48,10 +48,11 @@ func (r *checked) verdict() verdict {
 	return ok
 }
 
-// failed reports whether a case fails as --strict or its absence has it.
-func (r *checked) failed(strict bool) bool {
-	return r.Err != nil || r.verdict() == mismatch || strict && r.verdict() != ok
-}
+// fails reports whether a verdict makes a check fail, as --strict or its absence has it.
+func (o *checkOptions) fails(v verdict) bool { return v == mismatch || o.Strict && v != ok }
+
+// failed reports whether a case fails.
+func (o *checkOptions) failed(r *checked) bool { return r.Err != nil || o.fails(r.verdict()) }
 
 // badness sorts comparisons worst first.
 func badness(c *comparison) float64 {
@@ -147,7 +148,7 @@ func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		for _, c := range r.List {
 			counts[c.Verdict]++
 		}
-		if o.Quiet && !r.failed(o.Strict) {
+		if o.Quiet && !o.failed(r) {
 			continue
 		}
 		if i > 0 && b.Len() > 0 {
@@ -169,9 +170,16 @@ func (o *checkOptions) summary(counts map[verdict]int, failures, cases int) stri
 	for _, n := range counts {
 		total += n
 	}
+	head := "ok"
+	if failures > 0 {
+		head = "NOT ok"
+	}
 	var parts []string
 	for _, v := range []verdict{mismatch, kink, inconclusive} {
 		if counts[v] > 0 {
+			if o.fails(v) {
+				head = "NOT ok"
+			}
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
@@ -180,10 +188,6 @@ func (o *checkOptions) summary(counts map[verdict]int, failures, cases int) stri
 	}
 	if o.Quiet && len(parts) == 0 {
 		return ""
-	}
-	head := "ok"
-	if counts[mismatch] > 0 || failures > 0 {
-		head = "NOT ok"
 	}
 	sum := fmt.Sprintf("%s: %d of %d comparisons hold", head, counts[ok], total)
 	if cases > 1 {

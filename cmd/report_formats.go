@@ -18,11 +18,11 @@ func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	for i := range all {
 		n += len(all[i].List)
 		for _, c := range all[i].List {
-			if c.Verdict == mismatch {
+			if o.fails(c.Verdict) {
 				bad++
 			}
 		}
-		good = good && !all[i].failed(o.Strict)
+		good = good && !o.failed(&all[i])
 	}
 	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, good, n, bad)
 	jsonList(b, len(all), func(i int) { jsonCase(b, &all[i]) })
@@ -84,7 +84,7 @@ func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	for i := range all {
 		r := &all[i]
 		word := "ok"
-		if r.failed(o.Strict) {
+		if o.failed(r) {
 			word = "not ok"
 		}
 		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`, `\`, `\\`).Replace(caseName(r)))
@@ -104,7 +104,7 @@ func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		switch {
 		case all[i].Err != nil:
 			errs++
-		case all[i].failed(o.Strict):
+		case o.failed(&all[i]):
 			failures++
 		}
 	}
@@ -116,7 +116,7 @@ func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		case r.Err != nil:
 			p := reportOf(r.Err)
 			fmt.Fprintf(b, "<error message=\"%s\">%s</error>", output.XMLText(p.msg), output.XMLText(p.text))
-		case r.failed(o.Strict):
+		case o.failed(r):
 			var text []string
 			for _, c := range r.bad() {
 				text = append(text, string(c.Verdict)+": "+explainBad(&c))
@@ -139,7 +139,7 @@ func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	bad := 0
 	for i := range all {
 		r := &all[i]
-		if !r.failed(o.Strict) {
+		if !o.failed(r) {
 			continue
 		}
 		bad++
