@@ -126,51 +126,7 @@ func (s *scanner) token() Kind {
 		return kind
 	}
 	n := s.printable()
-	hint := ""
-	for _, l := range lookalikes {
-		if strings.ContainsRune(l.chars, r) {
-			hint = "write " + l.write
-		}
-	}
-	switch {
-	case strings.ContainsRune("“”‘’`", r) && s.pos == 0:
-		hint = "leave out the quotes"
-	case strings.HasPrefix(s.text[s.pos:], "⁻¹(") && s.last == Ident:
-		hint = inverse(s.text[s.span.Start:s.span.End])
-	case (r == '²' || r == '³') && s.last == Ident && s.at(n) == '(':
-		hint = "write " + Brief(s.text[s.span.Start:s.span.End]) + "(…)" + strings.TrimPrefix(hint, "write ")
-	case r == '∫':
-		hint = Foreign("integrate")
-	case unicode.IsDigit(r):
-		hint = "digits are 0 to 9"
-	case r == '\\' && isLetter(s.at(1)) && (isLetter(s.at(2)) || !s.last.endsStatement()):
-		hint = cmp.Or(latex(s.text[s.pos+1:]), "a name stands without \\: sin(x), pi, alpha")
-	case r == '\\' && s.at(1) == '(' && strings.Contains(s.text[s.pos:], `\)`):
-		hint = `a formula stands without \( and \)`
-	case r == '\\' && s.at(1) == '(': // as in R
-		hint = aFunction
-	case r == '|' && s.at(1) == '_': // as in x^2|_{x=3}
-		hint = asked("at")
-	case r == '|' && !s.last.endsStatement(): // where an operand begins
-		hint = "write abs(x) for |x|"
-	case r == '|' && strings.Contains(s.text[s.pos+1:], "|"):
-		hint = "write abs(x) for |x|, || for or"
-	case (r == '₂' || r == '₁') && s.last == Ident && s.text[s.span.Start:s.span.End] == "log":
-		hint = map[rune]string{'₂': "write log2(x)", '₁': "write log10(x)"}[r]
-	case r == '\\' && s.at(1) == '|':
-		hint = "write norm(x)"
-	case r == '|' && s.at(1) == '>':
-		hint = "write f(x) for x |> f"
-	case r == '~' && s.at(1) == '=':
-		hint = "write !="
-	case r == '\\' && endsLine(s.text[s.pos+1:]):
-		hint = "leave it out: an expression goes on where a line ends with an operator, and in parentheses"
-	case r == '$' && s.at(1) == '$':
-		hint = "a formula stands without $$"
-	case r == '$' && isWordStart(rune(s.at(1))):
-		hint = "a name stands without $"
-	}
-	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
+	s.fail(s.pos, s.pos+n, s.instead(r, n), "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
 }
 
@@ -228,18 +184,6 @@ func latex(text string) string {
 func endsLine(text string) bool {
 	text = strings.TrimLeft(text, " \t\r")
 	return text == "" || text[0] == '\n'
-}
-
-// lookalikes are characters of other notations, and what to write for them.
-var lookalikes = [...]struct{ chars, write string }{
-	{"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"÷∕", "/"}, {"⋅∙∗•", "*"}, {"–—‒", "-"}, {"“”", `"`}, {"‘’", "'"}, {"&∧", "&&"}, {"|∨", "||"}, {"~¬", "!"},
-	{"²", "^2"}, {"³", "^3"}, {"¹⁰⁴⁵⁶⁷⁸⁹⁺⁻", "^ for a power, such as x^4 or x^-1"}, {"₀₁₂₃₄₅₆₇₈₉", "_ and a digit, such as x_1"},
-	{"½", "(1/2)"}, {"⅓", "(1/3)"}, {"¼", "(1/4)"}, {"¾", "(3/4)"}, {"√", "sqrt(x)"}, {"∛", "cbrt(x)"}, {"∑", "sum(x)"}, {"∏", "prod(x)"},
-	{"∜", "x^(1/4)"}, {"≡", "=="}, {"≈", "isclose(x, y)"}, {"⊕", "+"}, {"∘", "f(g(x)) for f∘g"}, {"％", "%"},
-	{"⌊⌋", "floor(x)"}, {"⌈⌉", "ceil(x)"}, {"⟨⟩", "dot(x, y)"}, {"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", oneOf}, {"±", "[x - a, x + a] for x ± a"}, {"°", "radians(x) for x degrees"}, {"⊙⊗", "* or @"},
-	{"‖∥", "norm(x)"}, {"\\", "solve(A, b)"},
-	{"→⟶⇒", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"：", ":"}, {"（", "("}, {"）", ")"},
-	{"［【", "["}, {"］】", "]"}, {"｛", "{"}, {"｝", "}"}, {"＋", "+"}, {"－", "-"}, {"＊", "*"}, {"／", "/"}, {"＝", "="}, {"＾", "^"}, {"＠", "@"},
 }
 
 // word = ( letter | "_" ) { letter | digit | mark | "_" } .

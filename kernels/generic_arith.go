@@ -191,7 +191,7 @@ const (
 	LinkSubFrom // y - x; only second
 )
 
-// Pairs[f][g] is dst = g(f(x, y), z), both operations rounded as by their own kernels. In
+// Pairs holds chains of two: Pairs[f][g] is dst = g(f(x, y), z), both operations rounded as by their own kernels. In
 // assembly it is one pass: a kernel of one operation waits for its stores.
 var Pairs = pairs{
 	{

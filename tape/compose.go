@@ -329,17 +329,22 @@ func inverses(dst, t, x []float64, least float64, of func(float64) float64) {
 	kernels.Copy(dst, t)
 }
 
+// polynomial is the polynomial of z with these coefficients, that of the highest power first.
+func polynomial(dst, z, coefficients []float64) {
+	clear(dst)
+	for _, c := range coefficients {
+		kernels.Mul(dst, dst, z)
+		kernels.AddScalar(dst, dst, c)
+	}
+}
+
 func tanhshrinkPiece(dst, x, _ []float64, b *bench) {
 	near, z, sum, t := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)], b[3][:len(dst)]
 	kernels.Fill(t, tanhshrinkNear)
 	kernels.Abs(z, x)
 	kernels.Lt(near, z, t)
 	kernels.Square(z, x)
-	clear(sum)
-	for _, c := range &tanhshrinkTerms {
-		kernels.Mul(sum, sum, z)
-		kernels.AddScalar(sum, sum, c)
-	}
+	polynomial(sum, z, tanhshrinkTerms[:])
 	kernels.Mul(sum, sum, z)
 	kernels.Mul(sum, x, sum)
 	kernels.Cosh(t, x)
@@ -364,11 +369,7 @@ func sincDerivativePiece(dst, n, x []float64, b *bench) {
 	kernels.MulScalar(t, x, math.Pi)
 	kernels.Div(far, far, t)
 	kernels.Square(z, t)
-	clear(near)
-	for _, c := range &sincSlopeTerms {
-		kernels.Mul(near, near, z)
-		kernels.AddScalar(near, near, c)
-	}
+	polynomial(near, z, sincSlopeTerms[:])
 	kernels.Mul(near, near, t)
 	kernels.Abs(t, t)
 	kernels.Fill(z, sincNear)

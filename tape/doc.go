@@ -83,7 +83,7 @@
 //	mirror regain unbounded bounds                      what left the range
 //	approach approach_* taken                           limits where slopes are infinite
 //	strong                                              what is not finite where zeros meet it
-//	kinks overflow explain conditions                   warnings and reasons
+//	kinks overflow explain mixes conditions             warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations

@@ -107,20 +107,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 		lo.fail(lo.argExpr(at, 0), "type", "scan takes a function first, this is %s", describe(args[0]))
 	}
 	carry := args[1]
-	n := -1
-	eachLeaf(args[2], func(v value) {
-		s, ok := lo.shapeOf(v)
-		if !ok {
-			lo.ref(v, lo.argExpr(at, 2)) // which says so
-		}
-		if len(s) == 0 {
-			lo.fail(lo.argExpr(at, 2), "shape", "scan walks a leading axis, this is a scalar")
-		}
-		if n >= 0 && n != s[0] {
-			lo.fail(lo.argExpr(at, 2), "shape", "scan needs leading axes of one size, these are %d and %d", n, s[0])
-		}
-		n = s[0]
-	})
+	n := lo.scanned(args[2], lo.argExpr(at, 2))
 	var outs []value
 	var rest value // of all steps that run as one instruction
 	lo.t.runSteps(max(n, 0), func(i int) {
@@ -146,21 +133,45 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	}
 	ys := lo.stackValues(outs, at)
 	if rest != nil {
-		if !sameStructure(ys, rest) {
-			lo.fail(at, "type", "the results have different structures")
-		}
-		var more []Ref
-		eachLeaf(rest, func(v value) { more = append(more, v.(Ref)) })
-		i := -1
-		ys = mapRefs(ys, func(r Ref) Ref {
-			i++
-			if s, m := lo.t.Shape(r), lo.t.Shape(more[i]); !s[1:].Equal(m[1:]) {
-				lo.fail(at, "shape", "results of shapes %v and %v do not stack", s[1:], m[1:])
-			}
-			return lo.t.concat([]Ref{r, more[i]}, 0)
-		})
+		ys = lo.joined(ys, rest, at)
 	}
 	return &tuple{elems: []value{carry, ys}}
+}
+
+// scanned is the size of the leading axes that scan walks, or -1 of nothing.
+func (lo *lowering) scanned(xs value, at expr.Expr) int {
+	n := -1
+	eachLeaf(xs, func(v value) {
+		s, ok := lo.shapeOf(v)
+		if !ok {
+			lo.ref(v, at) // which says so
+		}
+		if len(s) == 0 {
+			lo.fail(at, "shape", "scan walks a leading axis, this is a scalar")
+		}
+		if n >= 0 && n != s[0] {
+			lo.fail(at, "shape", "scan needs leading axes of one size, these are %d and %d", n, s[0])
+		}
+		n = s[0]
+	})
+	return n
+}
+
+// joined is what the first steps of a scan put out with what the others did behind it.
+func (lo *lowering) joined(ys, rest value, at *expr.Call) value {
+	if !sameStructure(ys, rest) {
+		lo.fail(at, "type", "the results have different structures")
+	}
+	var more []Ref
+	eachLeaf(rest, func(v value) { more = append(more, v.(Ref)) })
+	i := -1
+	return mapRefs(ys, func(r Ref) Ref {
+		i++
+		if s, m := lo.t.Shape(r), lo.t.Shape(more[i]); !s[1:].Equal(m[1:]) {
+			lo.fail(at, "shape", "results of shapes %v and %v do not stack", s[1:], m[1:])
+		}
+		return lo.t.concat([]Ref{r, more[i]}, 0)
+	})
 }
 
 // stackValues stacks equal structures leaf by leaf.

@@ -1,5 +1,7 @@
 package tape
 
+import "slices"
+
 // passLive marks what outs depend on; known values are leaves.
 func passLive(p *Plan) {
 	p.live = p.t.live(p.outs)
@@ -31,6 +33,23 @@ func (t *Tape) live(rs []Ref) []bool {
 	}
 	for r := top; r >= 0; r-- {
 		if live[r] && !t.known(r) {
+			for _, a := range t.Args(r) {
+				live[a] = true
+			}
+		}
+	}
+	return live
+}
+
+// liveAll marks everything ys were computed from, known or not.
+func (t *Tape) liveAll(ys ...Ref) []bool {
+	top := slices.Max(ys)
+	live := make([]bool, top+1)
+	for _, y := range ys {
+		live[y] = true
+	}
+	for r := top; r >= 0; r-- {
+		if live[r] {
 			for _, a := range t.Args(r) {
 				live[a] = true
 			}

@@ -23,15 +23,7 @@ func (v *sweep) loop(r Ref) {
 	args := slices.Clone(t.Args(r))
 	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
 	b := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
-	batch := t.ins[r].batch
-	for _, x := range ps { // by place: several for one part are summed
-		ct := x.ct
-		if old, ok := b.cts[x.off]; ok {
-			ct = t.Apply(opAdd, old, ct)
-		}
-		b.cts[x.off] = ct
-		batch = t.union(batch, t.ins[ct].batch)
-	}
+	batch := b.gather(ps)
 	for i, a := range args {
 		b.bars[i], b.starts[i] = None, None
 		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(x piece) bool { return l.linked(x.off, i) })
@@ -56,9 +48,32 @@ func (v *sweep) loop(r Ref) {
 		}
 	}
 	b.record()
-	for j := range args { // what is carried into the first step is before all else that it reads
-		i := (k + j) % len(args)
-		a, g := args[i], b.bars[i]
+	b.give()
+}
+
+// gather takes the cotangents of the parts of the loop by their places, those of one part summed,
+// and gives the batch axes along which the loop or one of them varies.
+func (b *loopBack) gather(ps []piece) int32 {
+	t := b.t
+	batch := t.ins[b.r].batch
+	for _, x := range ps {
+		ct := x.ct
+		if old, ok := b.cts[x.off]; ok {
+			ct = t.Apply(opAdd, old, ct)
+		}
+		b.cts[x.off] = ct
+		batch = t.union(batch, t.ins[ct].batch)
+	}
+	return batch
+}
+
+// give passes on what the loop backwards has for the arguments of the loop.
+func (b *loopBack) give() {
+	v := b.sweep
+	k, m, p := len(b.l.carry), len(b.l.consts), len(b.l.arrays)
+	for j := range b.args { // what is carried into the first step is before all else that it reads
+		i := (k + j) % len(b.args)
+		a, g := b.args[i], b.bars[i]
 		switch {
 		case g == None:
 		case i >= k+m && i < k+m+p:
@@ -68,11 +83,11 @@ func (v *sweep) loop(r Ref) {
 			if b.starts[i] != None {
 				v.pieces[a] = nil
 			}
-			v.pieces[a] = append(v.pieces[a], piece{v.withinBatch(r, a, g), 0})
+			v.pieces[a] = append(v.pieces[a], piece{v.withinBatch(b.r, a, g), 0})
 		case b.starts[i] != None:
 			v.bar[a-v.lo] = g
 		default:
-			v.contribute(r, a, g)
+			v.contribute(b.r, a, g)
 		}
 	}
 }

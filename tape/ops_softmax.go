@@ -123,71 +123,82 @@ func (x *execution) softmaxes(y, w Ref) {
 		x.one(w)
 		return
 	}
-	data, weights := x.data(x.p.same[t.Args(y)[0]]), t.Attr(w).Flag
-	n := last(t.Shape(w))
-	var out []float64
-	if t.single(y) {
-		out = t.num[y : y+1 : y+1]
-	} else {
-		out = x.result(y)
-	}
-	var dst []float64
-	if t.single(w) {
-		dst = t.num[w : w+1 : w+1]
-	} else {
-		dst = x.result(w)
-	}
-	lines := t.ins[y].Op() == opLogSoftmax
-	if t.Attr(y).along() == -1 && inSome(data, n, fewSoftmaxes) {
-		eachSome(x.threads(), data, n, func(s *stripe, at, rows int) {
-			from, to := at*n, (at+rows)*n
-			if lines {
-				s.sumsExpOfRows(data[from:to], n, nil, out[from:to], dst[from:to], weights)
-			} else {
-				s.sumsExpOfRows(data[from:to], n, out[at:][:rows], nil, dst[from:to], weights)
-			}
-		})
-		x.narrowed(y, w)
-		return
-	}
-	if axis, shape := t.Attr(y).along(), t.physical(t.Args(y)[0]); inStripes(shape, axis) {
-		eachStripe(x.threads(), stripeWidth, data, shape, axis, func(s *stripe, line, at int) {
-			if lines {
-				s.sumsExp(nil, s.in(1, out, line), s.in(0, dst, line), weights)
-				s.out(1, out, line)
-			} else {
-				s.sumsExp(out[at:][:s.w], nil, s.in(0, dst, line), weights)
-			}
-			s.out(0, dst, line)
-		})
-		x.narrowed(y, w)
-		return
-	}
-	pool.Split(x.threads(), len(data), len(data)/n, func(from, to int) {
-		for i := from; i < to; i++ {
-			row, e := data[i*n:(i+1)*n], dst[i*n:(i+1)*n]
-			m := kernels.Max(row)
-			if m-m != 0 {
-				softmax(e, row, weights)
-				if lines {
-					logSoftmaxOver(out[i*n:(i+1)*n], row, m, logsumexpOver(row, m))
-				} else {
-					out[i] = logsumexp(row)
-				}
-				continue
-			}
-			kernels.AddScalar(e, row, -m)
-			kernels.Exp(e, e)
-			l := kernels.Log1pOf(kernels.SumRest(e, slices.Index(row, m)))
-			kernels.DivScalar(e, e, kernels.Sum(e))
-			if lines {
-				logSoftmaxOver(out[i*n:(i+1)*n], row, m, l)
-			} else {
-				out[i] = m + l
-			}
+	to := func(r Ref) []float64 {
+		if t.single(r) {
+			return t.num[r : r+1 : r+1]
 		}
-	})
+		return x.result(r)
+	}
+	p := softmaxPair{out: to(y), dst: to(w), n: last(t.Shape(w)), lines: t.ins[y].Op() == opLogSoftmax, weights: t.Attr(w).Flag}
+	data, axis := x.data(x.p.same[t.Args(y)[0]]), t.Attr(y).along()
+	shape := t.physical(t.Args(y)[0])
+	switch {
+	case axis == -1 && inSome(data, p.n, fewSoftmaxes):
+		eachSome(x.threads(), data, p.n, func(s *stripe, at, rows int) { p.some(s, data, at, rows) })
+	case inStripes(shape, axis):
+		eachStripe(x.threads(), stripeWidth, data, shape, axis, p.stripe)
+	default:
+		pool.Split(x.threads(), len(data), len(data)/p.n, func(from, to int) {
+			for i := from; i < to; i++ {
+				p.row(data, i)
+			}
+		})
+	}
 	x.narrowed(y, w)
+}
+
+// A softmaxPair is two results of rows of n numbers: out is logsumexp, or lines of log_softmax; dst is
+// softmax, or the weights of logsumexp.
+type softmaxPair struct {
+	out, dst       []float64
+	n              int
+	lines, weights bool
+}
+
+// some computes a few rows together.
+func (p *softmaxPair) some(s *stripe, data []float64, at, rows int) {
+	from, to := at*p.n, (at+rows)*p.n
+	if p.lines {
+		s.sumsExpOfRows(data[from:to], p.n, nil, p.out[from:to], p.dst[from:to], p.weights)
+	} else {
+		s.sumsExpOfRows(data[from:to], p.n, p.out[at:][:rows], nil, p.dst[from:to], p.weights)
+	}
+}
+
+// stripe computes columns beside one another.
+func (p *softmaxPair) stripe(s *stripe, line, at int) {
+	if p.lines {
+		s.sumsExp(nil, s.in(1, p.out, line), s.in(0, p.dst, line), p.weights)
+		s.out(1, p.out, line)
+	} else {
+		s.sumsExp(p.out[at:][:s.w], nil, s.in(0, p.dst, line), p.weights)
+	}
+	s.out(0, p.dst, line)
+}
+
+// row computes row i.
+func (p *softmaxPair) row(data []float64, i int) {
+	n := p.n
+	row, e := data[i*n:(i+1)*n], p.dst[i*n:(i+1)*n]
+	m := kernels.Max(row)
+	if m-m != 0 {
+		softmax(e, row, p.weights)
+		if p.lines {
+			logSoftmaxOver(p.out[i*n:(i+1)*n], row, m, logsumexpOver(row, m))
+		} else {
+			p.out[i] = logsumexp(row)
+		}
+		return
+	}
+	kernels.AddScalar(e, row, -m)
+	kernels.Exp(e, e)
+	l := kernels.Log1pOf(kernels.SumRest(e, slices.Index(row, m)))
+	kernels.DivScalar(e, e, kernels.Sum(e))
+	if p.lines {
+		logSoftmaxOver(p.out[i*n:(i+1)*n], row, m, l)
+	} else {
+		p.out[i] = m + l
+	}
 }
 
 // narrowed rounds those of values that are float32.

@@ -173,12 +173,7 @@ var spectralRows = []Op{
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-				m, k := x[0].M, x[1].M
-				for i := range k {
-					for j := range m {
-						dst[j*k+i] = x[1].Row(i)[1+j]
-					}
-				}
+				vectorsFrom(dst, x[1], 1, x[0].M)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -193,8 +188,7 @@ var spectralRows = []Op{
 			j := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
 			g := t.between(r, t.Apply(opZMul, j, t.across(s)), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
-				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
-				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), v, false, true))
+				g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s), v, false, true))
 			}
 			return g
 		}},
@@ -203,12 +197,7 @@ var spectralRows = []Op{
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-				m, n, k := x[0].M, x[0].N, x[1].M
-				for i := range k {
-					for j := range n {
-						dst[j*k+i] = x[1].Row(i)[1+m+j]
-					}
-				}
+				vectorsFrom(dst, x[1], 1+x[0].M, x[0].N)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -222,8 +211,7 @@ var spectralRows = []Op{
 			k := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
 			g := t.between(u, t.Apply(opZMul, t.down(s), k), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
-				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
-				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), false, true))
+				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s), false, true))
 			}
 			return g
 		}},
@@ -346,6 +334,22 @@ func (t *Tape) thin(a Ref, axis int) tensor.Shape {
 func (t *Tape) singular(a, f Ref) Ref { return t.view(opSingular, t.thin(a, 0), a, f) }
 func (t *Tape) left(a, f Ref) Ref     { return t.view(opLeft, t.thin(a, -2), a, f) }
 func (t *Tape) right(a, f Ref) Ref    { return t.view(opRight, t.thin(a, -1), a, f) }
+
+// vectorsFrom sets the columns of dst to n numbers of each row of a decomposition, from a place on.
+func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
+	for i := range f.M {
+		for j := range n {
+			dst[j*f.M+i] = f.Row(i)[from+j]
+		}
+	}
+}
+
+// beyond is the part of ct that does not lie in the span of the vectors r, where m is rᵀ ct, over the
+// singular values s.
+func (t *Tape) beyond(r, ct, m, s Ref) Ref {
+	out := t.Apply(opSub, ct, t.mm(r, m, false, false))
+	return t.Apply(opZMul, out, t.apply("reciprocal", t.across(s)))
+}
 
 // overGaps divides k, the skew part of m, by w_j - w_i, or by w_j² - w_i². Vectors of
 // equal values have no derivative: NaN, unless nothing asks for it.

@@ -211,13 +211,18 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 	if v, ok := x.far(n, arg[0], e); ok {
 		return v
 	}
-	// The value on the tape is that of rounded arguments.
+	return x.first(n, arg, e)
+}
+
+// first is the value of a node: that on the tape is of rounded arguments, and what rounding has
+// taken from these comes back by the derivatives.
+func (x *seriesRun) first(n *seriesNode, arg [3]*coefficients, e int) double.Number {
 	v := x.start(n, e)
 	for j, p := range n.partials {
 		if p < 0 {
 			continue
 		}
-		if lost := arg[j].of(0, e).Add(double.Of(-value(j))); lost.Hi != 0 {
+		if lost := arg[j].of(0, e).Add(double.Of(-numberAt(x.c.args[n.values[j]], e))); lost.Hi != 0 {
 			if d := double.Of(numberAt(x.c.args[p], e)).Mul(lost); d.Finite() {
 				v = v.Add(d)
 			}

@@ -24,35 +24,13 @@ type node struct {
 	scales bool
 }
 
-// shorten writes the nodes of a group and counts how often each value is read. Scalings by
-// -1 are merged with others, and what divides by a power of two multiplies: such products
-// are exact wherever the quotient is. Two operations of a chain become one kernel.
+// shorten writes the nodes of a group and counts how often each value is read. Two operations of
+// a chain become one kernel.
 func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bool) []node {
-	t := p.t
 	sc.nodes = grown(sc.nodes, len(s.refs))
 	clear(sc.nodes)
 	nodes, reads, at := sc.nodes, sc.reads, sc.joins
-	for k, r := range s.refs {
-		o := &nodes[k]
-		o.op = t.ins[r].Op()
-		for i, a := range t.Args(r) {
-			o.args[i], o.n = p.same[a], i+1
-		}
-		if single || o.op == opSum || t.ins[r].dtype != tensor.Float64 {
-			continue
-		}
-		if t.scale(o); o.scales {
-			if i := at[o.of] - 1; i >= 0 && nodes[i].scales && (math.Abs(o.factor) == 1 || math.Abs(nodes[i].factor) == 1) {
-				o.of, o.factor = nodes[i].of, o.factor*nodes[i].factor
-				o.multiply()
-			} else if o.op == opDiv {
-				o.multiply()
-			}
-		}
-		if o.scales || linkOf(o.op) >= 0 {
-			at[r] = int32(k + 1)
-		}
-	}
+	p.scaled(s, single, nodes, at)
 	for k := len(nodes) - 1; k >= 0; k-- {
 		o, r := &nodes[k], s.refs[k]
 		if o.gone = reads[r] == 0 && !lives(r) && o.op != opSum; o.gone {
@@ -87,6 +65,34 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 		}
 	}
 	return nodes
+}
+
+// scaled makes nodes of the instructions of a group. Scalings by -1 are merged with others, and what
+// divides by a power of two multiplies: such products are exact wherever the quotient is. Of the
+// instructions that others may join, at says which nodes they are, counted from 1.
+func (p *Plan) scaled(s *step, single bool, nodes []node, at []int32) {
+	t := p.t
+	for k, r := range s.refs {
+		o := &nodes[k]
+		o.op = t.ins[r].Op()
+		for i, a := range t.Args(r) {
+			o.args[i], o.n = p.same[a], i+1
+		}
+		if single || o.op == opSum || t.ins[r].dtype != tensor.Float64 {
+			continue
+		}
+		if t.scale(o); o.scales {
+			if i := at[o.of] - 1; i >= 0 && nodes[i].scales && (math.Abs(o.factor) == 1 || math.Abs(nodes[i].factor) == 1) {
+				o.of, o.factor = nodes[i].of, o.factor*nodes[i].factor
+				o.multiply()
+			} else if o.op == opDiv {
+				o.multiply()
+			}
+		}
+		if o.scales || linkOf(o.op) >= 0 {
+			at[r] = int32(k + 1)
+		}
+	}
 }
 
 // absorb makes o one kernel of two operations: h, which is its argument i and has no other

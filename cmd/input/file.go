@@ -79,17 +79,29 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	}
 	streamed := name == "-" && key != "" && firstByte(text) != '{' && firstByte(text) != '[' // a column of it
 	if streamed && !hasExt(name, ".json") || holdsTable(name, text) {
-		if key != "" {
-			f, err := readColumns(in.name, path, key, text)
-			if err != nil {
-				return nil, nil, in.known(err)
-			}
-			v, notes := f.value()
-			return v, notes, nil
-		}
+		return tableOf(in, path, key, text)
+	}
+	v, err := jsonOf(in, spec, path, text)
+	return v, nil, err
+}
+
+// tableOf is the table in a text, or the column of it that a key names.
+func tableOf(in *stream, path, key string, text []byte) (*tensor.Value, []string, error) {
+	if key == "" {
 		v, notes, err := readTable(in.name, path, text)
 		return v, notes, in.known(err)
 	}
+	f, err := readColumns(in.name, path, key, text)
+	if err != nil {
+		return nil, nil, in.known(err)
+	}
+	v, notes := f.value()
+	return v, notes, nil
+}
+
+// jsonOf is the JSON of a text, or the part of it that spec names.
+func jsonOf(in *stream, spec, path string, text []byte) (*tensor.Value, error) {
+	name, key, _ := cutPart(spec)
 	v, err := readJSONValue(in.name, path, text)
 	if err != nil && key != "" { // beside the part there may stand what are no values, as in a result
 		if part, valid := partText(text, key); part != nil {
@@ -97,9 +109,9 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 			if e, ok := err.(*Error); ok {
 				e.Path, e.Line, e.Excerpt = strings.Replace(e.Path, path, key, 1), 0, "" // of the part alone
 			}
-			return v, nil, err
+			return v, err
 		} else if valid {
-			return nil, nil, &Error{File: in.name, Msg: "there is no " + key}
+			return nil, &Error{File: in.name, Msg: "there is no " + key}
 		}
 	}
 	err = in.known(err)
@@ -110,13 +122,13 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		e.Hint = "@" + spec + ":NAME reads a part"
 	}
 	if err != nil || key == "" {
-		return v, nil, err
+		return v, err
 	}
 	part, ok := partOf(v, key)
 	if !ok {
-		return nil, nil, &Error{File: in.name, Msg: "there is no " + key, Hint: expr.DidYouMean(key, fieldNames(v))}
+		return nil, &Error{File: in.name, Msg: "there is no " + key, Hint: expr.DidYouMean(key, fieldNames(v))}
 	}
-	return part, nil, nil
+	return part, nil
 }
 
 // tables are the extensions of tables of numbers.

@@ -330,7 +330,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 			// NumPy's order of arguments: norm(x, ord, axis, keepdims).
 			x := c.tensor(0, "x", "a")
 			p := c.arg(1, "ord", "p", "order")
-			var axes any = c.arg(2, "axis", "dim")
+			axes := c.arg(2, "axis", "dim")
 			keep := c.flag(3, false, "keepdims", "keep_dims")
 			inner := &call{name: "norm", pos: []any{x}, kw: map[string]any{"keepdims": keep}}
 			if axes != nil {

@@ -49,25 +49,30 @@ func (s *Sorter) Nth(x []float64, k int) float64 {
 	switch key := keys[among]; {
 	case key == math.MaxUint64:
 		return math.NaN()
-	case key == 1<<63: // a zero, of the sign that the one at this place among zeros has
-		for _, v := range x {
-			if v < 0 {
-				k--
-			}
-		}
-		for _, v := range x {
-			if v != 0 {
-				continue
-			}
-			if k == 0 {
-				return v
-			}
-			k--
-		}
-		panic("a zero that is none")
+	case key == 1<<63:
+		return zeroAt(x, k)
 	case key>>63 == 1:
 		return math.Float64frombits(key &^ (1 << 63))
 	default:
 		return math.Float64frombits(^key)
 	}
+}
+
+// zeroAt is the zero at place k in order: zeros stand as they do in x, behind what is negative.
+func zeroAt(x []float64, k int) float64 {
+	for _, v := range x {
+		if v < 0 {
+			k--
+		}
+	}
+	for _, v := range x {
+		if v != 0 {
+			continue
+		}
+		if k == 0 {
+			return v
+		}
+		k--
+	}
+	panic("a zero that is none")
 }
