@@ -479,7 +479,7 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 		}
 		return err
 	}
-	said, err := (&tape.Question{Prog: prog, Inputs: q.Inputs, Op: "eval", DType: q.DType, Seed: q.Seed, Limit: q.Limit, Threads: q.Threads, Deadline: q.Deadline, Stop: q.Stop}).Answer()
+	said, err := (&tape.Question{Prog: prog, Inputs: q.Inputs, Op: "eval", DType: q.DType, Seed: q.Seed, Limit: q.Limit, Recorded: q.Recorded, Threads: q.Threads, Deadline: q.Deadline, Stop: q.Stop}).Answer()
 	if err != nil {
 		return err
 	}

@@ -64,8 +64,14 @@ type engineOptions struct {
 	start    time.Time
 	deadline time.Time
 	limit    int64
+	recorded int64 // bytes that the tape may take of them, where the user names a part of the machine
 	dtype    tensor.DType
 }
+
+// mostRecorded is what the tape of a program may take unless --max-memory is a size: more than 10
+// million operations, after some seconds. Where it grows without end, most of the machine
+// would be taken, and minutes, before somebody is told.
+const mostRecorded = 4 << 30
 
 // bind binds the flags that say how it is computed.
 func (o *engineOptions) bind(f *pflag.FlagSet) {
@@ -155,6 +161,9 @@ func (o *engineOptions) settle(s streams) (err error) {
 	}
 	if o.limit, err = memory(o.MaxMemory); err != nil {
 		return err
+	}
+	if strings.HasSuffix(o.MaxMemory, "%") {
+		o.recorded = mostRecorded
 	}
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)

@@ -268,7 +268,7 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 	q := &tape.Question{
 		Prog: prog, Op: op, Wrt: names(o.Wrt), Of: names(o.Of), With: doc.With,
 		Zero: o.Unconnected == "zero", NoWatch: o.NoWatch, Watch: names(o.Watch),
-		DType: engine.dtype, Seed: engine.Seed, Limit: engine.limit, Threads: engine.Threads,
+		DType: engine.dtype, Seed: engine.Seed, Limit: engine.limit, Recorded: engine.recorded, Threads: engine.Threads,
 		Deadline: engine.deadline, Stop: s.stop,
 	}
 	if engine.Conventions != "default" {

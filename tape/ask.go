@@ -489,20 +489,17 @@ func (s *session) checkOrder(lengths []float64) {
 			Msg:  fmt.Sprintf("--order %d would take too long: each order is the derivative of the one before, and the %dth has %.0f operations", s.q.Order, n, lengths[n]),
 			Hint: hint})
 	}
-	if limit := float64(s.t.Limit); n < settled || limit == 0 || lengths[n]*perInstr < long*limit {
+	limit := float64(s.t.recordLimit())
+	if n < settled || limit == 0 || lengths[n]*perInstr < long*limit {
 		return
 	}
 	growth := math.Sqrt((lengths[n] - lengths[n-2]) / (lengths[n-2] - lengths[n-4]))
 	need := lengths[n] * math.Pow(growth, float64(s.q.Order-n)) * perInstr
-	if !(need > float64(s.t.Limit)) {
+	if !(need > limit) {
 		return
 	}
-	about := "about " + Bytes(need)
-	if need > 1<<70 {
-		about = "memory without bounds"
-	}
 	panic(&Misuse{Kind: "memory", Pos: expr.NoPos,
-		Msg:  fmt.Sprintf("--order %d would need %s, more than the limit of %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, about, Bytes(float64(s.t.Limit)), growth, n, lengths[n]),
+		Msg:  fmt.Sprintf("--order %d would need %s, more than %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, untold(need), s.t.theLimit(), growth, n, lengths[n]),
 		Hint: hint})
 }
 

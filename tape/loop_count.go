@@ -22,9 +22,23 @@ func (t *Tape) patience(work float64) int {
 	return max(leastSteps, int(min(float64(mostSteps), mostWork/max(1, work))))
 }
 
-// stepWork is that of a step that asks cond first, whose steps are planned or not.
-func (l *loop) stepWork(cond Ref, planned bool) float64 {
-	live := l.body.live(l.wanted(cond))
+// aDay is in nanoseconds.
+const aDay = 86400e9
+
+// checkSteps refuses a for loop that would take more than a day, unless there is a time limit.
+func (l *loop) checkSteps(t *Tape) {
+	if l.n < 1e6 || t.timed {
+		return
+	}
+	if days := float64(l.n) * l.stepWork(l.planned()) / aDay; days > 1 {
+		panic(&Misuse{Kind: "run", Pos: expr.NoPos, Msg: fmt.Sprintf("the %.3g steps of this loop would take about %.0f days", float64(l.n), math.Ceil(days)),
+			Hint: "fewer steps; with --timeout it runs for as long as that says"})
+	}
+}
+
+// stepWork is that of a step, which is planned or not, with what else is wanted of it: the condition.
+func (l *loop) stepWork(planned bool, extra ...Ref) float64 {
+	live := l.body.live(l.wanted(extra...))
 	varies := l.varies(live)
 	var work stepWork
 	heavy := 0.0

@@ -275,7 +275,7 @@ func (s *plannedStep) isRow(r Ref) bool {
 // counter is what finds the number of steps of a while loop.
 func (l *loop) counter(cond Ref, t *Tape) func(carry, consts, arrays [][]float64) int {
 	planned := l.planned(cond)
-	most := t.patience(l.stepWork(cond, planned))
+	most := t.patience(l.stepWork(planned, cond))
 	if planned {
 		s := l.plan(t.Limit, cond)
 		return func(carry, consts, arrays [][]float64) int {

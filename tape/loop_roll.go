@@ -90,7 +90,7 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 	}()
 	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, know: know, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}, versioned: map[*slot]bool{}}
 	ro.sub.Conventions, ro.sub.kinksOn, ro.sub.strong = lo.t.Conventions, lo.t.kinksOn, lo.t.strong
-	ro.sub.DType, ro.sub.Limit = lo.t.DType, lo.t.Limit
+	ro.sub.DType, ro.sub.Limit, ro.sub.Recorded = lo.t.DType, lo.t.Limit, lo.t.Recorded
 	ro.l.body, ro.sub.isBody = ro.sub, true
 	in := newLowering(ro.sub, lo.prog)
 	in.rolled, in.check, in.body, in.depth, in.grads, in.mode, in.dtype = true, lo.check, lo.body, lo.depth, lo.grads, lo.mode, lo.dtype
@@ -102,8 +102,11 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 // runSteps runs the n steps of a loop: one by one, or from an early one on as one
 // instruction, when roll can record the steps from first on so.
 func (t *Tape) runSteps(n int, step func(i int), roll func(first int) rollResult) {
-	before := len(t.ins)
+	before, around := len(t.ins), len(t.walks)
+	t.walks = append(t.walks, walk{steps: n})
+	defer func() { t.walks = t.walks[:around] }()
 	for i, try := 0, true; i < n; i++ {
+		t.walked(i)
 		// One step runs by itself: it binds every name, and says what depends on a source.
 		if try && i > 0 {
 			r := rollNever
@@ -413,6 +416,9 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 		}
 		n := l.n
 		t.log.found(func() bool { return steps() == n })
+	}
+	if cond == None {
+		l.checkSteps(t)
 	}
 	if ro.sub.forks != nil {
 		if r := ro.decide(); r != rollDone {

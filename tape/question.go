@@ -37,6 +37,7 @@ type Question struct {
 	DType       tensor.DType // of numbers and inputs that do not say
 	Seed        uint64       // of random numbers
 	Limit       int64        // bytes for numbers; 0 is no limit
+	Recorded    int64        // bytes that what is recorded may take, if that is less than Limit; 0 is as much
 	Threads     int
 	Deadline    time.Time       // after which it is given up; zero: never
 	Stop        <-chan struct{} // closed to interrupt

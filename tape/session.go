@@ -182,6 +182,7 @@ func (s *session) start() {
 	s.t = s.desk.open()
 	s.t.Conventions, s.t.apart, s.t.strong = q.Conventions, s.apart, s.strong
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
+	s.t.Recorded = q.Recorded
 	s.lo = s.desk.lower(q.Prog)
 	for _, w := range q.Wrt {
 		if !slices.ContainsFunc(q.Inputs, func(in Input) bool { return in.Name == w }) {

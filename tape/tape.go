@@ -103,6 +103,8 @@ type Tape struct {
 	sane   map[Ref]bool      // whether a tile program found its result finite
 	frozen map[Ref]string    // why a leaf is not a source
 
+	Recorded     int64 // bytes that the instructions may take, if that is less than Limit; 0 is as much
+	walks        []walk
 	Limit        int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
 	Threads      int
 	DType        tensor.DType // of number constants where no argument says otherwise; see among
@@ -324,26 +326,6 @@ func (t *Tape) recorded(r Ref, op *Op) Ref {
 		}
 	}
 	return r
-}
-
-// perInstr is about what an instruction costs in memory with its plan: the record, its
-// value, and what each pass knows of it; one on tensors costs perTensor more.
-const (
-	perInstr  = 150
-	perTensor = 900
-)
-
-// checkLength refuses a tape that would not fit, were it twice as long.
-func (t *Tape) checkLength() {
-	if t.Limit == 0 {
-		return
-	}
-	need := int64(2*cap(t.ins))*perInstr + int64(2*t.tensors)*perTensor
-	if need > t.Limit {
-		panic(&Misuse{Kind: "memory", Pos: t.pos,
-			Msg:  fmt.Sprintf("the program records more than %d operations: %d would need %s, more than the limit of %s", len(t.ins), 2*cap(t.ins), Bytes(float64(need)), Bytes(float64(t.Limit))),
-			Hint: "operations on whole tensors, or a loop over single numbers, record less; --max-memory raises the limit"})
-	}
 }
 
 // checkSize refuses a value that alone is larger than the limit.
