@@ -155,6 +155,9 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\n1e400,2\n", "", "t.csv: p[0]: 1e400 is out of range of float64 (line 2, column 1, byte 4)"}, // a number, no text
 		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,\"2\n", "", "t.csv: a quote that is not closed in its line (line 2, column 3, byte 6)"},
+		{"t.csv", "\"p,q\n1,2\n", "", "t.csv: a quote that is not closed in its line (line 1, column 1, byte 0)"},
+		{"t.csv", "p,q\n1,x\n", "p", "p (1,) [1]"}, // of others it is not asked
+		{"t.csv", "p,q\nx,2\n", "p", "t.csv: x[0]: 'x' is not a number (line 2, column 1, byte 4)"},
 		{"t.csv", "p,\"q\n1,2\n", "", "t.csv: a quote that is not closed in its line (line 1, column 3, byte 2)"},
 		{"t.csv", "p;q\n1,5;2\n", "", "q (1,) [2]; t.csv: columns left out, as they hold no numbers: p; a decimal comma is written as a point"},
 		{"t.csv", "n,p\n5\" pipe,1\n\"a \"\"b\"\", c\",2\n", "", "p (2,) [1 2]; t.csv: columns left out, as they hold no numbers: n"},

@@ -395,6 +395,15 @@ func TestSpread(t *testing.T) {
 	if low, high := spread(line); low != -5 || high != 105 {
 		t.Errorf("0 to 100 is shown from %g to %g", low, high)
 	}
+	line[0], line[48], line[49] = -1e6, 1e6, 1e6 // two in 50 are few: of 2 to 47 a quarter more is seen, and a little room
+	if low, high := spread(line); low != -12.625 || high != 61.625 {
+		t.Errorf("2 to 47 with far ends is shown from %g to %g", low, high)
+	}
+	for _, all := range [][]float64{{-math.MaxFloat64, 0, 0}, {0, 0, math.MaxFloat64}} { // no room at one end
+		if low, high := spread(all); low != all[0] || high != all[2] {
+			t.Errorf("%v is shown from %g to %g", all, low, high)
+		}
+	}
 	if low, high := spread([]float64{1, 2, 3, 4}); low != 0.85 || high != 4.15 {
 		t.Errorf("1 to 4 is shown from %g to %g", low, high)
 	}

@@ -12,7 +12,7 @@ func (x Series) value(t float64) (v float64) {
 	for k := len(x.c) - 1; k >= 0; k-- {
 		v = v*t + x.c[k]
 	}
-	return v * math.Pow(t, float64(x.low))
+	return v*math.Pow(t, float64(x.low)) + x.log*math.Log(t)
 }
 
 // Close to a point a function is what its series comes to there. The points are those where
@@ -65,6 +65,20 @@ func TestSeriesOfFunctions(t *testing.T) {
 		{"logcosh", of(func(x float64) float64 { return math.Log(math.Cosh(x)) }), []float64{0, 1, -2}},
 		{"atan2", math.Atan2, []float64{0, 1, -2}},
 		{"xlogy", func(x, y float64) float64 { return x * math.Log(y) }, []float64{0.5, 2}},
+		{"xlog1py", func(x, y float64) float64 { return x * math.Log1p(y) }, []float64{0.5, 2}},
+		{"xdivy", func(x, y float64) float64 { return x / y }, []float64{0.5, 2}},
+		{"entr", of(func(x float64) float64 { return -x * math.Log(x) }), []float64{0.5, 2}},
+		{"rel_entr", func(x, y float64) float64 { return x * math.Log(x/y) }, []float64{0.5, 2}},
+		{"kl_div", func(x, y float64) float64 { return x*math.Log(x/y) - x + y }, []float64{0.5, 2}},
+		{"log_ratio", func(x, y float64) float64 { return math.Log(x / y) }, []float64{0.5, 2}},
+		{"excess", func(x, y float64) float64 { return (x - y) / x }, []float64{0.5, 2}},
+		{"share", func(x, y float64) float64 { return 1 / (1 + math.Exp(y-x)) }, []float64{0, 1, -2}},
+		{"share_slope", func(x, y float64) float64 { return 1 / (2 + math.Exp(y-x) + math.Exp(x-y)) }, []float64{0, 1, -2}},
+		{"logaddexp2", func(x, y float64) float64 { return math.Log2(math.Exp2(x) + math.Exp2(y)) }, []float64{0, 1, -2}},
+		{"softsign", of(func(x float64) float64 { return x / (1 + math.Abs(x)) }), []float64{0, 1, -2}},
+		{"tanhshrink", of(func(x float64) float64 { return x - math.Tanh(x) }), []float64{1, -2}},
+		{"cube", of(func(x float64) float64 { return x * x * x }), []float64{0, 1, -2}},
+		{"fourth", of(func(x float64) float64 { return square(square(x)) }), []float64{0, 1, -2}},
 		{"maximum", math.Max, []float64{0, 1, -2}},
 		{"minimum", math.Min, []float64{0, 1, -2}},
 		{"expm1", of(kernels.Expm1Of), []float64{0, 1, -2}},
@@ -225,5 +239,98 @@ func TestPowers(t *testing.T) {
 				t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			}
 		}
+	}
+}
+
+// TestProductsWithZero: where x is 0 so is its product with a function, and kl_div is y.
+func TestProductsWithZero(t *testing.T) {
+	y := Near(0, 1)
+	for _, c := range []struct {
+		op   string
+		want Series
+	}{{"xlogy", Series{}}, {"xlog1py", Series{}}, {"xdivy", Series{}}, {"rel_entr", Series{}}, {"entr", Series{}}, {"kl_div", y}} {
+		if got, ok := Apply(c.op, Of(0), y, Series{}); !ok || got.value(0.5) != c.want.value(0.5) {
+			t.Errorf("%s of 0 and what goes to 0 is %v, want %v", c.op, got, c.want)
+		}
+	}
+}
+
+// TestLogic: what conditions of numbers say, of what is no number, and of what moves.
+func TestLogic(t *testing.T) {
+	for _, c := range []struct {
+		op   string
+		want [4]float64 // of 0 0, 0 1, 1 0, 1 1
+	}{
+		{"logical_and", [4]float64{0, 0, 0, 1}},
+		{"logical_or", [4]float64{0, 1, 1, 1}},
+		{"logical_xor", [4]float64{0, 1, 1, 0}},
+		{"logical_not", [4]float64{1, 1, 0, 0}},
+	} {
+		for i, want := range c.want {
+			x, y := Of(float64(i>>1)), Of(float64(i&1))
+			got, ok := Logic(c.op, x, y)
+			if v, known := got.Limit(); !ok || !known || v != want {
+				t.Errorf("%s of %d is %v %v, want %v", c.op, i, v, ok, want)
+			}
+		}
+		if got, _ := Logic(c.op, undefined, Of(1)); !got.Undefined() {
+			t.Errorf("%s of what is undefined is %v", c.op, got)
+		}
+		if got, _ := Logic(c.op, Near(1, 1), Of(1)); got.Constant() {
+			t.Errorf("%s of what moves is %v", c.op, got)
+		}
+	}
+	if _, ok := Logic("add", Of(0), Of(1)); ok {
+		t.Error("add is no logical operation")
+	}
+}
+
+// TestOfLogarithms: functions of the logarithm of what goes to 0 are those of numbers.
+func TestOfLogarithms(t *testing.T) {
+	const t0 = 0.5
+	d := math.Pow(t0, Root)
+	x := Near(0, 1).logarithm()
+	for _, c := range []struct {
+		op string
+		f  func(x float64) float64
+	}{
+		{"exp", math.Exp}, {"expm1", math.Expm1}, {"sinh", math.Sinh}, {"cosh", math.Cosh}, {"softplus", kernels.SoftplusOf},
+		{"abs", math.Abs}, {"sign", func(x float64) float64 { return math.Copysign(1, x) }}, {"negative", func(x float64) float64 { return -x }},
+	} {
+		got, ok := Apply(c.op, x, Series{}, Series{})
+		if want := c.f(math.Log(d)); !ok || !(math.Abs(got.value(t0)-want) <= 1e-10*max(math.Abs(want), d)) {
+			t.Errorf("%s of log(%v) is %v %v, want %v", c.op, d, got.value(t0), ok, want)
+		}
+	}
+	for _, op := range []string{"hypot", "atan2", "xlogy"} { // of which nothing is known then
+		for _, args := range [][2]Series{{x, Of(1)}, {Of(1), x}} {
+			if got, ok := Apply(op, args[0], args[1], Series{}); !ok || got.Constant() || got.Undefined() {
+				t.Errorf("%s of %v is %v", op, args, got)
+			}
+		}
+	}
+}
+
+// TestUndefined: what is computed of what is undefined is, too; only a zero that is exact stays 0 in zmul.
+func TestUndefined(t *testing.T) {
+	for _, op := range []string{"add", "multiply", "atan2", "maximum", "hypot"} {
+		for _, args := range [][2]Series{{undefined, Of(2)}, {Of(2), undefined}} {
+			if got, _ := Apply(op, args[0], args[1], Series{}); !got.Undefined() {
+				t.Errorf("%s of %v is %v", op, args, got)
+			}
+		}
+	}
+	for _, op := range []string{"exp", "sin", "asin", "log1p", "abs", "sqrt"} {
+		if got, _ := Apply(op, undefined, Series{}, Series{}); !got.Undefined() {
+			t.Errorf("%s of what is undefined is %v", op, got)
+		}
+	}
+	for _, args := range [][2]Series{{undefined, Of(0)}, {Of(0), undefined}} {
+		if got, _ := Apply("zmul", args[0], args[1], Series{}); !got.Zero() || got.Undefined() {
+			t.Errorf("zmul of %v is %v", args, got)
+		}
+	}
+	if got, _ := Apply("zmul", Of(2), Near(3, 1), Series{}); got.Zero() {
+		t.Errorf("zmul of 2 and what goes to 3 is %v", got)
 	}
 }
