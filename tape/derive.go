@@ -77,6 +77,7 @@ func (lo *lowering) perSource(ys []Ref, tree value, engine func(srcs []Ref) []Re
 // derivative lowers grad(y, x) and its relatives. With one argument, a function, it is
 // the function of that derivative.
 func (lo *lowering) derivative(name string, e *expr.Call) value {
+	lo.memo.forget()
 	want := 2
 	if name == "vjp" || name == "jvp" || name == "hvp" {
 		want = 3
@@ -98,6 +99,7 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 			lo.failWith(e, m)
 		}
 		return &builtin{name: name, f: func(lo *lowering, args []value, at *expr.Call) value {
+			lo.memo.forget()
 			return lo.derivedCall(name, f, args, at)
 		}}
 	}

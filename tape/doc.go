@@ -60,7 +60,7 @@
 // # Where things are
 //
 //	question session targets ask prepare desk           a question is asked, and asked again
-//	lower lower_* call index forms derive               from syntax to Refs
+//	lower lower_* call memo index forms derive          from syntax to Refs
 //	tape intern leaves record shape batch sources growth  what is recorded
 //	op op_* ops_* stripe theirs compose*                operations, and what they are made of
 //	grad jacobian block force                           derivatives, and values wanted at once

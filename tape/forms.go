@@ -312,6 +312,7 @@ func (lo *lowering) agreed(f func() value) (out value, dv *diverged) {
 			panic(p)
 		}
 		lo.scope, lo.depth, lo.body, lo.off = scope, depth, body, off
+		lo.memo.forget()
 		dv = d
 	}()
 	return f(), nil

@@ -98,6 +98,7 @@ type lowering struct {
 	ends     []Ref         // of leadsTo
 	above    []bool
 	decided  conditions
+	memo     memo
 	steps    int // inside how many steps of loops
 
 	notes   bool  // whether derivatives that the program takes are noted:
@@ -194,6 +195,7 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	case *expr.For:
 		lo.forLoop(s)
 	case *expr.NoGradient:
+		lo.memo.forget()
 		lo.off = append(lo.off, "no_gradient at "+lo.place(s.Start))
 		lo.block(s.Body.Stmts)
 		lo.off = lo.off[:len(lo.off)-1]
@@ -261,6 +263,7 @@ func (lo *lowering) place(p expr.Pos) string {
 // gradDef registers a gradient: with the function of the program that it is of, or for an
 // operation.
 func (lo *lowering) gradDef(s *expr.GradDef) {
+	lo.memo.forget()
 	g := &gradRule{def: s, scope: lo.scope}
 	if x := lo.scope.find(s.Name); x != nil {
 		f, ok := x.val.(*closure)

@@ -27,6 +27,9 @@ func (lo *lowering) bind(s *expr.Bind) value {
 // set binds a name in this scope.
 func (lo *lowering) set(name string, v value) value {
 	lo.own(v)
+	if lo.scope == lo.top {
+		lo.memo.forget()
+	}
 	if x, ok := lo.scope.names[name]; ok && x.state == nil {
 		x.val, x.unsure = v, false
 	} else { // a variable's slot stays with the variable
@@ -94,6 +97,7 @@ func (t *Tape) name(r Ref, name string) {
 
 // assign runs var v = e, and v := e, v += e and v -= e of the variable x.
 func (lo *lowering) assign(s *expr.Bind, x *slot) value {
+	lo.memo.forget()
 	name := s.Targets[0]
 	if lo.t.inBranch() {
 		panic(&notRolled{"a variable in a branch"})
@@ -121,6 +125,7 @@ const blocks = "state blocks the gradient"
 
 // assigned makes r what a variable is from here on.
 func (lo *lowering) assigned(x *slot, r Ref, why string) Ref {
+	lo.memo.forget()
 	n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: why}), r)
 	if x.state.frozen == "" && lo.t.ins[n].dtype.IsFloat() {
 		lo.t.ins[n].flags |= flagActive
@@ -132,6 +137,7 @@ func (lo *lowering) assigned(x *slot, r Ref, why string) Ref {
 
 // watch makes names sources, or constants by unwatch.
 func (lo *lowering) watch(s *expr.Watch) {
+	lo.memo.forget()
 	for _, n := range s.Names {
 		x := lo.scope.find(n.Name)
 		if x == nil {
@@ -168,6 +174,7 @@ func (lo *lowering) watch(s *expr.Watch) {
 
 // reset forgets what was recorded: what names have is constant from here on.
 func (lo *lowering) reset(why string) {
+	lo.memo.forget()
 	for s := lo.scope; s != nil; s = s.parent {
 		for _, x := range s.names {
 			if x.state == nil {

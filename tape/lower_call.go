@@ -183,6 +183,13 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 			}
 			lo.advise(at, "type", "a condition ends it: c ? a : "+f.name+"(…)", "%s calls itself more than %d times", f.name, maxDepth)
 		}
+		key, kept := lo.called(f, xs, at)
+		if r, ok := lo.memo.given[key]; kept && ok {
+			lo.depth--
+			f.under--
+			return r
+		}
+		events := lo.memo.events
 		saved := lo.scope
 		lo.scope = &scope{names: make(map[string]*slot, len(xs)), parent: f.scope}
 		for i, p := range f.params {
@@ -199,6 +206,9 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 		f.under--
 		if v == nil {
 			lo.fail(at, "type", "%s gives no value", f.name)
+		}
+		if kept {
+			lo.memo.keep(key, v, events)
 		}
 		return v
 	}

@@ -45,6 +45,7 @@ func (lo *lowering) rng() *stream {
 	if lo.rolled {
 		panic(&notRolled{"random numbers"})
 	}
+	lo.memo.forget()
 	if lo.random == nil {
 		lo.random = newStream(lo.seed)
 	}
