@@ -27,6 +27,12 @@ var kinks = []struct {
 	{"max(x, y, z)", "1", "{x: 0.5, y: 0, z: 0.5}", "max", xs("x=1", "y=0", "z=1")},
 	{"min(x, y, z)", "1", "{x: 0, y: 0.5, z: 0.5}", "min", xs("x=2", "y=1", "z=1")},
 	{"max(1, x, y, z)", "1", "{x: 0, y: 0, z: 0}", "max", xs("x=1", "y=1", "z=1")},
+	{"median(x)", "nan", "[nan, nan, nan]", "", xs("x=[1, nan, 2]")}, // what is NaN has no derivative
+	{"median(x)", "nan", "[nan, nan, nan, nan]", "", xs("x=[1, nan, 2, 3]")},
+	{"interp(x, [0, 1], [0, 2])", "[nan, 1]", "[nan, 2]", "", xs("x=[nan, 0.5]")},
+	{"clip_by_norm(x, 1)", "[nan, nan]", "[nan, nan]", "", xs("x=[nan, 1]")},
+	{"rel_entr(x, y)", "inf", "{x: inf, y: -inf}", "rel_entr", xs("x=1", "y=-0.0")}, // a 0, from above
+	{"kl_div(x, y)", "inf", "{x: inf, y: -inf}", "kl_div", xs("x=1", "y=-0.0")},
 	{"max(x, y, 1, z)", "1", "{x: 0, y: 0, z: 0}", "max", xs("x=1", "y=1", "z=1")}, // wherever the constant stands
 	{"max(x, max(y, z))", "1", "{x: 0.5, y: 0.25, z: 0.25}", "max", xs("x=1", "y=1", "z=1")},
 	{"m = x; for i in range(40) { m = max(m, y, z)*1 }; m", "1", "{x: 8.22526333997e-20, y: 0.5, z: 0.5}", "max", xs("x=1", "y=1", "z=1")},

@@ -29,7 +29,7 @@ var curveRows = []Op{
 	// The value is anchored at the knot before x, so that at a knot only the slope is chosen.
 	{Name: "interp_line", Args: "x, d, before, behind, f", Hidden: true, Doc: "f at a knot and a line behind it, at a distance d",
 		Body: `least = where(sign(before) == sign(behind), where(abs(before) < abs(behind), before, behind), 0)
-			slope = where(d == 0, least, behind)
+			slope = where(d == 0, least, where(isnan(d), d, behind))
 			f + where(slope == 0 && !isnan(d), 0, slope * d)`,
 		Kinks: []Kink{{"d == 0 && before != behind", "a kink: the slope of least size, or 0 between two signs", true}}, LastBy: 2},
 	{Name: "digitize", Args: "x, bins", Doc: "how many of the ascending bins are not above x", Body: `searchsorted(bins, x, "right")`},

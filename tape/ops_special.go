@@ -45,7 +45,7 @@ var specialRows = []Op{
 		Kinks: []Kink{{"y < -1 && x != 0", "the logarithm of a negative number is not real", false}, {"y == -1 && x != 0", "a vertical tangent", false}}},
 	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(&entrDoor, entrOf), Try: at(0.1, 1, 7),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
-	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(&klDivDoor, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y + 0, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(&klDivDoor, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}, {"y == 0 && x != 0", "a pole", false}, {"x == 0 && y == 0", "0 over 0", false}}, Joint: true},
 	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(&excessDoor, excessOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(&ratioDoor, logRatioOf), Try: at2(1, 2, 3, 0.5)},
@@ -66,7 +66,7 @@ var specialRows = []Op{
 	{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: unary(&kernels.Erfcx, kernels.ErfcxOf), Try: at(-1, 0.5, 3)},
 	{Name: "erfcx_derivative", Args: "#n, x", Hidden: true, Doc: "n-th derivative of erfcx", Grad: d("", "erfcx_derivative(n + 1, x)"), Kernel: binary(nil, kernels.ErfcxDerivativeOf), Try: at2(1, -1, 1, 0.5, 2, 3)},
 	{Name: "multigammaln", Args: "a, #d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(expand_dims(a, -1) - arange(d) / 2), axis=-1) + d * (d - 1) / 4 * log(pi)"},
-	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(&relEntrDoor, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / (y + 0)))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(&relEntrDoor, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}, {"y == 0 && x != 0", "a pole", false}, {"x == 0 && y == 0", "0 over 0", false}}, Joint: true},
 }
 

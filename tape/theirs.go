@@ -91,8 +91,8 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax"), Grad: d("log1p(y)", "x / (1 + y)"), Says: "-inf, NaN at (0, -1)"},
 			{In: in("tf"), Grad: d("where(x == 0, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Says: "0, 0 wherever x is 0"}},
 		"xdivy":    {{In: in("tf"), Grad: d("where(x == 0, 0, 1 / y)", "where(x == 0, 0, -quotient(out, y))"), Says: "0, 0 wherever x is 0"}},
-		"kl_div":   {{In: in("jax"), Grad: d("where(x == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: "-1 for x wherever x is 0"}},
-		"rel_entr": {{In: in("jax"), Grad: d("where(x == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: "0 for x wherever x is 0"}},
+		"kl_div":   {{In: in("jax"), Grad: d("where(x > 0 && y > 0, log_ratio(x, y), -1)", "where(x > 0 && y > 0, excess(y, x), 1)"), Says: "-1 for x and 1 for y wherever one is not above 0"}},
+		"rel_entr": {{In: in("jax"), Grad: d("where(x > 0 && y > 0, 1 + log_ratio(x, y), 0)", "where(x > 0 && y > 0, -x / y, 0)"), Says: "0 for both wherever one is not above 0"}},
 		// The slope of a formula where the function itself is not real.
 		"log":          {{In: all, Grad: d("1 / x"), Says: "1/x below 0 too"}},
 		"log2":         {{In: all, Grad: d("1.4426950408889634 * (1 / x)"), Says: "as 1/x below 0 too"}},
