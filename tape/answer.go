@@ -45,7 +45,6 @@ func (s *session) finish() *Answer {
 	doubtful = doubtful && s.reached()
 	s.doubtful = doubtful
 	s.mend()
-	s.void()
 	s.said, s.t.log = len(s.answer.Warnings), nil
 	finite := true
 	for _, m := range matrices {
@@ -54,6 +53,7 @@ func (s *session) finish() *Answer {
 		}
 		finite = finiteOn(s.t.threads(), m.compute().Data) && finite
 	}
+	s.void()
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
 	s.warn(s.finite(s.wanted) && finite, doubtful, limitless)
@@ -300,19 +300,24 @@ func (s *session) void() {
 		if y, ok := a.val.(Ref); !ok || a.payload == nil || s.t.size(y) != 1 || !s.t.known(y) || s.t.num[y] == s.t.num[y] {
 			continue
 		}
-		for _, r := range refsOf(a.payload) {
-			if s.t.known(r) && s.t.ins[r].dtype.IsFloat() {
-				s.voidInfinite(r)
+		eachLeaf(a.payload, func(x value) {
+			switch x := x.(type) {
+			case Ref:
+				if s.t.known(x) && s.t.ins[x].dtype.IsFloat() {
+					voidInfinite(s.data(x), func() []float64 { return s.owned(x) })
+				}
+			case *sparse:
+				voidInfinite(x.compute().Data, func() []float64 { return x.got.Data })
 			}
-		}
+		})
 	}
 }
 
-// voidInfinite makes the infinite numbers of r NaN.
-func (s *session) voidInfinite(r Ref) {
-	for k, d := range s.data(r) {
+// voidInfinite makes infinite numbers NaN, where they may be written to.
+func voidInfinite(data []float64, owned func() []float64) {
+	for k, d := range data {
 		if math.IsInf(d, 0) {
-			s.owned(r)[k] = math.NaN()
+			owned()[k] = math.NaN()
 		}
 	}
 }

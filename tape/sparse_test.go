@@ -215,6 +215,7 @@ func TestSparseOdd(t *testing.T) {
 		{"jacobian", "x.T @ w", xs("x=ones(12, 8)", "const w=where(reshape(arange(108), (12, 9)) == 40, nan, 2)")},
 		{"jacobian", "w @ x", xs("x=ones(12, 8)", "const w=where(reshape(arange(108), (9, 12)) == 40, inf, 2)")},
 		{"jacobian", "cbrt(x).T @ exp(x)", xs("x=reshape(arange(72), (9, 8)) - 11")}, // a slope is infinite
+		{"hessian", "sum(gamma(x)*w)", xs("x=zeros(2)", "const w=[1, -2]")},          // of what is no number
 	} {
 		for _, mode := range []string{"reverse", "forward"} {
 			answered := func(compress, sparse bool) []float64 {
