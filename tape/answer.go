@@ -362,7 +362,7 @@ func finiteOn(threads int, data []float64) bool {
 // outside reports whether a result is NaN somewhere. A value that is infinite says all that
 // there is to say.
 func (s *session) outside(r Ref) bool {
-	return slices.ContainsFunc(s.data(r), func(v float64) bool { return v != v })
+	return !s.finite([]Ref{r}) && slices.ContainsFunc(s.data(r), func(v float64) bool { return v != v })
 }
 
 // finiteNumbers reports whether all numbers are finite.
