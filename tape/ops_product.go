@@ -33,11 +33,21 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 
 func (p *product) flops() int { return 2 * p.m * p.n * p.k }
 
+// worth reports whether threads had better share the product: it computes, reads or writes much.
+func (p *product) worth() bool {
+	return pool.Worth(p.flops(), pool.LeastFlops) || pool.Worth(p.m*p.k+p.k*p.n+p.m*p.n, pool.LeastElements)
+}
+
+// mirrors reports whether the product of x and y, a matrix and its own transpose, is best computed by half.
+func (p *product) mirrors(same bool) bool {
+	return p.m == p.n && p.m >= leastSquare && (p.upper || same && p.ta != p.tb && p.k >= leastDeep)
+}
+
 // multiply multiplies; large products are shared by several threads. Every element is one
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
-	share := threads > 1 && pool.Worth(p.flops(), pool.LeastFlops)
-	if p.m == p.n && p.m >= leastSquare && (p.upper || p.ta != p.tb && p.k > 0 && &x[0] == &y[0]) {
+	share := threads > 1 && p.worth()
+	if p.mirrors(len(x) > 0 && len(y) > 0 && &x[0] == &y[0]) {
 		if !share {
 			threads = 1
 		}
@@ -64,6 +74,10 @@ func (p *product) gemm(by kernels.Workers, out, x, y any) {
 // leastSquare is the side from which on the product of a matrix and its own transpose is
 // computed above the diagonal alone: what is below has the same bits.
 const leastSquare = 96
+
+// leastDeep is the depth from which on that is worth mirroring what is above: the outer product of a
+// vector with itself waits for memory.
+const leastDeep = 16
 
 // half is a product above its diagonal, some rows at a time, from the diagonal's first one
 // on. What is below mirrors it, if anybody reads that; bands of terms read a little of it,
