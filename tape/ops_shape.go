@@ -327,7 +327,11 @@ func runTranspose(c *run) {
 	case len(sp.dims) == 2 && sp.strides[0] == 1: // axes that are joined
 		c.transposeAll(sp.dims[1], sp.dims[0])
 	default:
-		c.spreadOut(sp)
+		if t := newTurn(sp); t != nil {
+			c.turnAll(t)
+		} else {
+			c.spreadOut(sp)
+		}
 	}
 }
 
