@@ -8,6 +8,8 @@ type (
 	reading    = func(dst, x []float64, stride int)
 	writing    = func(dst []float64, stride int, x []float64)
 	placing    = func(dst []int, x []float64, n int) bool
+	picking    = func(dst, x []float64, stride, count int)
+	copying    = func(dst []float64, ldd int, x []float64, ldx, n, count int)
 )
 
 func avx2Move() []override {
@@ -27,6 +29,8 @@ func avx512Move() []override {
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
 		&at[writing]{&ToStrided, toStridedEights()},
+		&at[picking]{&CopyEvery, copyEveryEights()},
+		&at[copying]{&CopyRows, copyShortRows},
 	}
 }
 
@@ -148,13 +152,7 @@ func stridedEights() reading {
 
 // toStridedEights is ToStrided by machine code where the numbers come close together.
 func toStridedEights() writing {
-	places := stretched()
-	var lanes [mostStretched + 1][mostStretched]uint8
-	for stride := 2; stride <= mostStretched; stride++ {
-		for i := 0; i < 8*stride; i += stride {
-			lanes[stride][i/8] |= 1 << (i % 8)
-		}
-	}
+	places, lanes := stretched(), lanesApart()
 	return func(dst []float64, stride int, x []float64) {
 		eights := 0
 		if stride >= 2 && stride <= mostStretched {
@@ -168,4 +166,43 @@ func toStridedEights() writing {
 			toStrided(dst[n*stride:], stride, x[n:])
 		}
 	}
+}
+
+// lanesApart says by stride, up to most, which lanes of as many vectors are that far apart from the first.
+func lanesApart() (lanes [mostStretched + 1][mostStretched]uint8) {
+	for stride := 2; stride <= mostStretched; stride++ {
+		for i := 0; i < 8*stride; i += stride {
+			lanes[stride][i/8] |= 1 << (i % 8)
+		}
+	}
+	return lanes
+}
+
+// copyEveryEights is CopyEvery by machine code where the numbers are close together.
+func copyEveryEights() picking {
+	lanes := lanesApart()
+	return func(dst, x []float64, stride, count int) {
+		eights := 0
+		if stride >= 2 && stride <= mostStretched {
+			eights = count / 8
+		}
+		if eights > 0 {
+			_, _ = dst[(8*eights-1)*stride], x[(8*eights-1)*stride]
+			copyEveryAVX512(&dst[0], &x[0], &lanes[stride], stride, eights)
+		}
+		if n := 8 * eights; n < count {
+			copyEvery(dst[n*stride:], x[n*stride:], stride, count-n)
+		}
+	}
+}
+
+// copyShortRows is CopyRows by machine code where rows are no longer than what is worth a call of the run-time's.
+func copyShortRows(dst []float64, ldd int, x []float64, ldx, n, count int) {
+	const long = 64
+	if n == 0 || n > long || count == 0 {
+		copyRows(dst, ldd, x, ldx, n, count)
+		return
+	}
+	_, _ = dst[(count-1)*ldd+n-1], x[(count-1)*ldx+n-1]
+	copyRowsAVX512(&dst[0], ldd, &x[0], ldx, n, count)
 }

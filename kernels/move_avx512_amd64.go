@@ -52,3 +52,19 @@ func stridedAVX512(dst *float64, x *float64, places *[64]uint64, stride int, eig
 //
 //go:noescape
 func toStridedAVX512(dst *float64, x *float64, places *[64]uint64, lanes *[8]uint8, stride int, eights int)
+
+// copyEveryAVX512 is
+//
+//	// bit i of lanes says whether i % stride is 0, 1 < stride <= 8, eights > 0
+//	for i := range 8 * eights { dst[i*stride] = x[i*stride] }
+//
+//go:noescape
+func copyEveryAVX512(dst *float64, x *float64, lanes *[8]uint8, stride int, eights int)
+
+// copyRowsAVX512 is
+//
+//	// n > 0, count > 0
+//	for i := range count { copy(dst[i*ldd:][:n], x[i*ldx:]) }
+//
+//go:noescape
+func copyRowsAVX512(dst *float64, ldd int, x *float64, ldx int, n int, count int)

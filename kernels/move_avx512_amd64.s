@@ -368,3 +368,74 @@ vector:
 end:
 	VZEROUPPER
 	RET
+
+// func copyEveryAVX512(dst *float64, x *float64, lanes *[8]uint8, stride int, eights int)
+// Requires: AVX, AVX512F
+TEXT ·copyEveryAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ eights+32(FP), DX
+
+eight:
+	MOVQ lanes+16(FP), BX
+	MOVQ stride+24(FP), SI
+
+vector:
+	MOVBLZX   (BX), DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD   Z0, K1, (AX)
+	INCQ      BX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, AX
+	DECQ      SI
+	JNZ       vector
+	DECQ      DX
+	JNZ       eight
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX512(dst *float64, ldd int, x *float64, ldx int, n int, count int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  ldd+8(FP), CX
+	MOVQ  x+16(FP), DX
+	MOVQ  ldx+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  count+40(FP), DI
+	SHLQ  $0x03, CX
+	SHLQ  $0x03, BX
+	MOVQ  SI, R8
+	ANDQ  $0x07, R8
+	MOVQ  $-1, R9
+	BZHIQ R8, R9, R9
+	KMOVW R9, K1
+	SHLQ  $0x03, SI
+	ANDQ  $-64, SI
+
+row:
+	XORQ R9, R9
+	CMPQ R9, SI
+	JEQ  end
+
+vector:
+	VMOVUPD (DX)(R9*1), Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	ADDQ    $0x40, R9
+	CMPQ    R9, SI
+	JNE     vector
+
+end:
+	TESTQ     R8, R8
+	JZ        next
+	VMOVUPD.Z (DX)(R9*1), K1, Z0
+	VMOVUPD   Z0, K1, (AX)(R9*1)
+
+next:
+	ADDQ BX, DX
+	ADDQ CX, AX
+	DECQ DI
+	JNZ  row
+	VZEROUPPER
+	RET

@@ -101,6 +101,61 @@ func TestStrided(t *testing.T) {
 	})
 }
 
+// TestCopyEvery holds CopyEvery to what it says: nothing between its numbers is written.
+func TestCopyEvery(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for stride := 1; stride <= 11; stride++ {
+			for count := range 70 {
+				n := max(0, (count-1)*stride+1)
+				x, dst := guard(n, stride%8), guard(n, count%8)
+				for i := range x.x {
+					x.x[i], dst.x[i] = float64(i), -1
+				}
+				CopyEvery(dst.x, x.x, stride, count)
+				dst.check(t, "CopyEvery")
+				for i, v := range dst.x {
+					want := -1.0
+					if i%stride == 0 {
+						want = float64(i)
+					}
+					if v != want {
+						t.Fatalf("%d numbers %d apart: element %d is %v", count, stride, i, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestCopyRows holds CopyRows to what it says: nothing beside the rows is written.
+func TestCopyRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := range 40 {
+			for count := range 5 {
+				ldd, ldx := n+count*3, n+(n*count)%7
+				x, dst := guard(max(0, (count-1)*ldx+n), n%8), guard(max(0, (count-1)*ldd+n), count%8)
+				for i := range x.x {
+					x.x[i] = float64(i)
+				}
+				for i := range dst.x {
+					dst.x[i] = -1
+				}
+				CopyRows(dst.x, ldd, x.x, ldx, n, count)
+				dst.check(t, "CopyRows")
+				for i, v := range dst.x {
+					want := -1.0
+					if ldd > 0 && i%ldd < n {
+						want = float64(i/ldd*ldx + i%ldd)
+					}
+					if v != want {
+						t.Fatalf("%d rows of %d, from %d apart to %d: element %d is %v, want %v", count, n, ldx, ldd, i, v, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestPlaces holds Places to what it says, wherever the one is that is none.
 func TestPlaces(t *testing.T) {
 	const n = 1000
@@ -144,6 +199,14 @@ func BenchmarkMove(b *testing.B) {
 		{"strided3/go", func() { strided(dst[:n], x, 3) }},
 		{"toStrided3", func() { ToStrided(dst, 3, x[:n]) }},
 		{"toStrided3/go", func() { toStrided(dst, 3, x[:n]) }},
+		{"copyEvery3", func() { CopyEvery(dst, x, 3, n) }},
+		{"copyEvery3/go", func() { copyEvery(dst, x, 3, n) }},
+		{"rows4", func() { CopyRows(dst, 6, x, 5, 4, n/4) }},
+		{"rows4/go", func() { copyRows(dst, 6, x, 5, 4, n/4) }},
+		{"rows20", func() { CopyRows(dst, 22, x, 21, 20, n/20) }},
+		{"rows20/go", func() { copyRows(dst, 22, x, 21, 20, n/20) }},
+		{"rows100", func() { CopyRows(dst, 102, x, 101, 100, n/100) }},
+		{"rows100/go", func() { copyRows(dst, 102, x, 101, 100, n/100) }},
 		{"stretch2", func() { Stretch(dst[:n], x[:n/2], 2) }},
 		{"stretch5", func() { Stretch(dst[:n/5*5], x[:n/5], 5) }},
 		{"stretch10", func() { Stretch(dst[:n/10*10], x[:n/10], 10) }},

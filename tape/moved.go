@@ -417,7 +417,7 @@ type layout struct {
 }
 
 // leastRow is how many numbers a row has that is copied by itself. Tests set it low.
-var leastRow = 16
+var leastRow = 48
 
 // layoutOf is how r reads a, which is moved.
 func (p *Plan) layoutOf(a, r Ref) *layout {

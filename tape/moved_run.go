@@ -232,6 +232,10 @@ func fillRows[T real](w *pane, dst, x []T, gone int, index []int, rows, inner, f
 		}
 		return
 	}
+	if c.gap == 1 && c.stride == 1 {
+		layRows(dst, (from-at)*inner+k, r.gap*inner, x, off+first-c.first, r.stride, n, (end-from+r.gap-1)/r.gap)
+		return
+	}
 	for row := from; row < end; row += r.gap {
 		fillTicks(c, dst[(row-at)*inner+k:][:n], x, off, first)
 		off += r.stride

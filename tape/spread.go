@@ -229,6 +229,9 @@ func lay[T any](dst []T, at, to int, src []T, off, by, count int) {
 		case to > 1 && by == 1:
 			kernels.ToStrided(y[at:], to, x[off:off+count])
 			return
+		case to > 1 && by == to:
+			kernels.CopyEvery(y[at:], x[off:], to, count)
+			return
 		}
 	}
 	for range count {
@@ -238,12 +241,14 @@ func lay[T any](dst []T, at, to int, src []T, off, by, count int) {
 	}
 }
 
-// layRows is lay of rows of n numbers: column by column where they are short.
+// layRows is lay of rows of n numbers.
 func layRows[T any](dst []T, at, to int, src []T, off, by, n, count int) {
-	if n <= mostShort && count >= mostShort {
-		for i := range n {
-			lay(dst, at+i, to, src, off+i, by, count)
-		}
+	if n == 1 {
+		lay(dst, at, to, src, off, by, count)
+		return
+	}
+	if y, ok := any(dst).([]float64); ok && to >= 0 && by >= 0 {
+		kernels.CopyRows(y[at:], to, any(src).([]float64)[off:], by, n, count)
 		return
 	}
 	for range count {
