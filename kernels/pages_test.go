@@ -219,6 +219,14 @@ func runOverride(o override, d, x, y, z []float64) {
 			}
 			return
 		}
+		if o.door == &CopyEvery { // from the first number, and to the last
+			for n := 1; n <= mostStretched; n++ {
+				few := (len(x) + n - 1) / n
+				(*o.door)(d, x, n, few)
+				(*o.door)(d[len(d)-max(0, (few-1)*n+1):], x[len(x)-max(0, (few-1)*n+1):], n, few)
+			}
+			return
+		}
 		for m := range min(4, len(x)+1) { // rows that end where x does
 			n := min(len(d), mostHeld, len(x)-max(0, m-1))
 			(*o.door)(d[:n], x[len(x)-n-max(0, m-1):], 1, m)
@@ -271,6 +279,14 @@ func runOverride(o override, d, x, y, z []float64) {
 		o.door.times(d[len(d)-some:], y, x, 0, 0, false)
 		o.door.times(d[len(d)-some:], y, x, len(x)-some, 0, true)
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
+		if o.door == &CopyRows {
+			for n := 1; n <= 13; n++ { // from the first rows, and to the last
+				rows := len(x) / n
+				(*o.door)(d, n, x, n, n, rows)
+				(*o.door)(d[len(d)-rows*n:], n, x[len(x)-rows*n:], n, n, rows)
+			}
+			return
+		}
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
 	case *at[pairs]:
 		for _, f := range *o.door {

@@ -247,7 +247,7 @@ func layRows[T any](dst []T, at, to int, src []T, off, by, n, count int) {
 		lay(dst, at, to, src, off, by, count)
 		return
 	}
-	if y, ok := any(dst).([]float64); ok && to >= 0 && by >= 0 {
+	if y, ok := any(dst).([]float64); ok && n > 0 && count > 0 && to >= 0 && by >= 0 {
 		kernels.CopyRows(y[at:], to, any(src).([]float64)[off:], by, n, count)
 		return
 	}
