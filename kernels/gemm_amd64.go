@@ -28,7 +28,7 @@ func avx512Gemm() []override {
 		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, plain: looks(8, plainAVX512), thin: 8, tall: 8, keep: keeper(keepAVX512), columnRow: columnRow, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
-		&at[transposer]{&Transpose, transposeEights},
+		&at[transposer]{&Transpose, transposeAll()},
 		&at[columnar]{&timesColumn, columnOf(columnAVX512)},
 		&at[liner]{&timesLines, linesOf(8, linesAVX512)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
@@ -78,6 +78,67 @@ func transposeEights(dst []float64, ldd int, x []float64, ldx, m, n int) {
 		j := n - leftOver(n)
 		transposeEights(dst[j*ldd:], ldd, x[j:], ldx, m8, n-j)
 	}
+}
+
+// transposeAll is transposeEights, but for two or three columns that are all of x, or rows that become all of
+// dst: in .2 of the time that each number by itself takes.
+func transposeAll() transposer {
+	var apart, together [4]thinTable // by how many: what is one after another becomes apart, and back
+	for n := 2; n <= 3; n++ {
+		apart[n] = thinLanes(n, func(k, i int) int { return n*i + k })
+		together[n] = thinLanes(n, func(k, i int) int { return (8*k+i)%n*8 + (8*k+i)/n })
+	}
+	return func(dst []float64, ldd int, x []float64, ldx, m, n int) {
+		switch {
+		case m >= 8 && ldx == n && (n == 2 || n == 3):
+			eights := m / 8
+			_, _ = dst[(n-1)*ldd+m-1], x[m*n-1]
+			thin(&dst[0], ldd, 8, &x[0], 8, 8*n, &apart[n], n, eights)
+			transpose(dst[8*eights:], ldd, x[8*eights*n:], ldx, m-8*eights, n)
+		case n >= 8 && ldd == m && (m == 2 || m == 3):
+			eights := n / 8
+			_, _ = dst[n*m-1], x[(m-1)*ldx+n-1]
+			thin(&dst[0], 8, 8*m, &x[0], ldx, 8, &together[m], m, eights)
+			if j := 8 * eights; j < n {
+				transpose(dst[j*m:], ldd, x[j:], ldx, m, n-j)
+			}
+		default:
+			transposeEights(dst, ldd, x, ldx, m, n)
+		}
+	}
+}
+
+// thin is the kernel for n vectors.
+func thin(dst *float64, dstBy, dstOn int, x *float64, xBy, xOn int, places *thinTable, n, eights int) {
+	if n == 2 {
+		thin2AVX512(dst, dstBy, dstOn, x, xBy, xOn, &places[0], eights)
+	} else {
+		thin3AVX512(dst, dstBy, dstOn, x, xBy, xOn, &places[0], eights)
+	}
+}
+
+// A thinTable says which lanes each of two or three vectors takes of as many: of the first two, and then of
+// what these gave and the third.
+type thinTable [3 * 2 * 8]uint64
+
+// thinLanes is the table by which lane i of vector k takes the number from(k, i) of all n vectors.
+func thinLanes(n int, from func(k, i int) int) (t thinTable) {
+	for k := range n {
+		for i := range 8 {
+			vector, lane := from(k, i)/8, uint64(from(k, i)%8)
+			for j := 1; j < n; j++ {
+				place := uint64(i) // what was taken stays
+				switch {
+				case vector == j:
+					place = 8 + lane
+				case j == 1:
+					place = lane
+				}
+				t[(k*(n-1)+j-1)*8+i] = place
+			}
+		}
+	}
+	return t
 }
 
 // leftOver is how many rows or columns are transposed after whole eights of n.

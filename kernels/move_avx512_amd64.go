@@ -68,3 +68,19 @@ func copyEveryAVX512(dst *float64, x *float64, lanes *[8]uint8, stride int, eigh
 //
 //go:noescape
 func copyRowsAVX512(dst *float64, ldd int, x *float64, ldx int, n int, count int)
+
+// thin2AVX512 is
+//
+//	// places are, of each result, which lanes it takes of the vectors up to the second, third …; eights > 0
+//	for range eights { dst[k*dstBy+i] = lanes of x[j*xBy:], for all j, k < 2; dst, x = dst[dstOn:], x[xOn:] }
+//
+//go:noescape
+func thin2AVX512(dst *float64, dstBy int, dstOn int, x *float64, xBy int, xOn int, places *uint64, eights int)
+
+// thin3AVX512 is
+//
+//	// places are, of each result, which lanes it takes of the vectors up to the second, third …; eights > 0
+//	for range eights { dst[k*dstBy+i] = lanes of x[j*xBy:], for all j, k < 3; dst, x = dst[dstOn:], x[xOn:] }
+//
+//go:noescape
+func thin3AVX512(dst *float64, dstBy int, dstOn int, x *float64, xBy int, xOn int, places *uint64, eights int)

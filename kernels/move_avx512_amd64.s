@@ -439,3 +439,82 @@ next:
 	JNZ  row
 	VZEROUPPER
 	RET
+
+// func thin2AVX512(dst *float64, dstBy int, dstOn int, x *float64, xBy int, xOn int, places *uint64, eights int)
+// Requires: AVX, AVX512F
+TEXT ·thin2AVX512(SB), NOSPLIT, $0-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      dstBy+8(FP), CX
+	MOVQ      dstOn+16(FP), DX
+	MOVQ      x+24(FP), BX
+	MOVQ      xBy+32(FP), SI
+	MOVQ      xOn+40(FP), DI
+	MOVQ      places+48(FP), R8
+	MOVQ      eights+56(FP), R9
+	SHLQ      $0x03, CX
+	SHLQ      $0x03, DX
+	SHLQ      $0x03, SI
+	SHLQ      $0x03, DI
+	VMOVDQU64 (R8), Z0
+	VMOVDQU64 64(R8), Z1
+
+eight:
+	VMOVUPD   (BX), Z2
+	VMOVUPD   (BX)(SI*1), Z3
+	VMOVAPD   Z2, Z4
+	VPERMT2PD Z3, Z0, Z4
+	VMOVUPD   Z4, (AX)
+	VMOVAPD   Z2, Z2
+	VPERMT2PD Z3, Z1, Z2
+	VMOVUPD   Z2, (AX)(CX*1)
+	ADDQ      DI, BX
+	ADDQ      DX, AX
+	DECQ      R9
+	JNZ       eight
+	VZEROUPPER
+	RET
+
+// func thin3AVX512(dst *float64, dstBy int, dstOn int, x *float64, xBy int, xOn int, places *uint64, eights int)
+// Requires: AVX, AVX512F
+TEXT ·thin3AVX512(SB), NOSPLIT, $0-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      dstBy+8(FP), CX
+	MOVQ      dstOn+16(FP), DX
+	MOVQ      x+24(FP), BX
+	MOVQ      xBy+32(FP), SI
+	MOVQ      xOn+40(FP), DI
+	MOVQ      places+48(FP), R8
+	MOVQ      eights+56(FP), R9
+	SHLQ      $0x03, CX
+	SHLQ      $0x03, DX
+	SHLQ      $0x03, SI
+	SHLQ      $0x03, DI
+	VMOVDQU64 (R8), Z0
+	VMOVDQU64 64(R8), Z1
+	VMOVDQU64 128(R8), Z2
+	VMOVDQU64 192(R8), Z3
+	VMOVDQU64 256(R8), Z4
+	VMOVDQU64 320(R8), Z5
+
+eight:
+	VMOVUPD   (BX), Z6
+	VMOVUPD   (BX)(SI*1), Z7
+	VMOVUPD   (BX)(SI*2), Z8
+	VMOVAPD   Z6, Z9
+	VPERMT2PD Z7, Z0, Z9
+	VPERMT2PD Z8, Z1, Z9
+	VMOVUPD   Z9, (AX)
+	VMOVAPD   Z6, Z9
+	VPERMT2PD Z7, Z2, Z9
+	VPERMT2PD Z8, Z3, Z9
+	VMOVUPD   Z9, (AX)(CX*1)
+	VMOVAPD   Z6, Z6
+	VPERMT2PD Z7, Z4, Z6
+	VPERMT2PD Z8, Z5, Z6
+	VMOVUPD   Z6, (AX)(CX*2)
+	ADDQ      DI, BX
+	ADDQ      DX, AX
+	DECQ      R9
+	JNZ       eight
+	VZEROUPPER
+	RET

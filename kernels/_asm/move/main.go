@@ -21,6 +21,8 @@ func main() {
 		toStrided()
 		copyEvery()
 		copyRows()
+		thin(2)
+		thin(3)
 	} else {
 		repeat()
 	}
@@ -420,6 +422,51 @@ func copyRows() {
 	ADDQ(ldd, dst)
 	DECQ(count)
 	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// thin makes as many vectors of few at a time, of which each has numbers of all.
+func thin(n int) {
+	name := fmt.Sprintf("thin%d%s", n, kit.Suffix)
+	TEXT(name, NOSPLIT, "func(dst *float64, dstBy, dstOn int, x *float64, xBy, xOn int, places *uint64, eights int)")
+	kit.Equals(name, fmt.Sprintf("\t// places are, of each result, which lanes it takes of the vectors up to the second, third …; eights > 0\n\tfor range eights { dst[k*dstBy+i] = lanes of x[j*xBy:], for all j, k < %d; dst, x = dst[dstOn:], x[xOn:] }", n))
+	Pragma("noescape")
+	dst, dstBy, dstOn := load("dst"), load("dstBy"), load("dstOn")
+	x, xBy, xOn := load("x"), load("xBy"), load("xOn")
+	places, eights := load("places"), load("eights")
+	for _, bytes := range []reg.GPVirtual{dstBy, dstOn, xBy, xOn} {
+		SHLQ(Imm(3), bytes)
+	}
+	which := make([]kit.V, n*(n-1))
+	for i := range which {
+		which[i] = kit.New()
+		VMOVDQU64(at(places, i), which[i])
+	}
+	apart := func(base, by reg.GPVirtual, k int) Mem {
+		if k == 0 {
+			return Mem{Base: base}
+		}
+		return Mem{Base: base, Index: by, Scale: uint8(k)}
+	}
+	Label("eight")
+	read := make([]kit.V, n)
+	for j := range n {
+		read[j] = kit.New()
+		VMOVUPD(apart(x, xBy, j), read[j])
+	}
+	for k := range n {
+		z := kit.New()
+		VMOVAPD(read[0], z)
+		for j := 1; j < n; j++ {
+			VPERMT2PD(read[j], which[k*(n-1)+j-1], z)
+		}
+		VMOVUPD(z, apart(dst, dstBy, k))
+	}
+	ADDQ(xOn, x)
+	ADDQ(dstOn, dst)
+	DECQ(eights)
+	JNZ(LabelRef("eight"))
 	VZEROUPPER()
 	RET()
 }
