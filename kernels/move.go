@@ -61,15 +61,18 @@ func copyEvery(dst, x []float64, stride, count int) {
 var CopyRows = copyRows
 
 func copyRows(dst []float64, ldd int, x []float64, ldx, n, count int) {
-	const short = 8
-	for i := range count {
-		if n <= short {
-			to := dst[i*ldd:][:n]
-			for k, v := range x[i*ldx:][:n] {
-				to[k] = v
+	const short, many = 8, 8
+	if n <= short && count >= many { // column by column: a loop for each row takes twice as long
+		for k := range n {
+			to, from := k, k
+			for range count {
+				dst[to] = x[from]
+				to, from = to+ldd, from+ldx
 			}
-			continue
 		}
+		return
+	}
+	for i := range count {
 		copy(dst[i*ldd:][:n], x[i*ldx:])
 	}
 }

@@ -31,7 +31,7 @@ func (c *ticks) end() int { return c.first + (c.count-1)*c.gap + 1 }
 // leastMoved is how many numbers a value has that is read where it lies: of fewer a copy is
 // in the cache, and steps of loops read them in ways of their own (loop_steady_reads.go).
 // Tests set it low.
-var leastMoved = kernels.SumBlock + 1
+var leastMoved = kernels.SumBlock/4 + 1
 
 // mostPanes is how many panes a value has that is read so.
 const mostPanes = 12
@@ -417,7 +417,7 @@ type layout struct {
 }
 
 // leastRow is how many numbers a row has that is copied by itself. Tests set it low.
-var leastRow = 48
+var leastRow = 72
 
 // layoutOf is how r reads a, which is moved.
 func (p *Plan) layoutOf(a, r Ref) *layout {
