@@ -414,6 +414,7 @@ type layout struct {
 	panes     []pane
 	whole     bool // nothing of it is 0 beside them
 	scattered bool // few of its numbers lie together
+	drifting  int  // the pane whose numbers lie equally far from their places in all rows, from 1; or 0
 }
 
 // leastRow is how many numbers a row has that is copied by itself. Tests set it low.
@@ -454,7 +455,30 @@ func (p *Plan) layoutOf(a, r Ref) *layout {
 	}
 	lay.scattered = lay.scattered || lay.dims[left-1] < leastRow
 	lay.whole = count == t.size(r)
+	lay.drifting = lay.drift()
 	return lay
+}
+
+// mostBeside is how many places of a row are beside the drifting pane at most.
+const mostBeside = 8
+
+// drift finds the pane that has most of every row but a few, where it lies as a whole so far from its places: all of
+// it is copied at once, and what stands in between put over that. Rows of leastTogether are read where they lie.
+func (lay *layout) drift() int {
+	if len(lay.dims) != 2 || lay.dims[1] >= leastTogether {
+		return 0
+	}
+	main := 0
+	for k := range lay.panes {
+		r, c := &lay.panes[k].axes[0], &lay.panes[k].axes[1]
+		if r.gap != 1 || c.gap != 1 {
+			return 0
+		}
+		if c.stride == 1 && r.stride == lay.dims[1] && 2*r.count > lay.dims[0] && c.count > mostBeside && lay.dims[1]-c.count <= mostBeside {
+			main = k + 1
+		}
+	}
+	return main
 }
 
 // join makes axis k and the last one, which comes after it, one, if they go on in every pane.

@@ -343,3 +343,39 @@ func TestMovedWide(t *testing.T) {
 		}
 	}
 }
+
+// TestDrifting: rows that are shifted by a few places, with zeros or others in their place, are read as they lie.
+func TestDrifting(t *testing.T) {
+	for _, text := range []string{
+		"sum(sin(x) * roll(y, 1, axis=1))",
+		"sum(sin(x) * (roll(y, -2, axis=1) - roll(x, 3, axis=1)) * roll(roll(y, 1, axis=0), 1, axis=1))",
+		"sum(sin(x) * concatenate([zeros((ROWS, 2)), y[:, :-2]], axis=1))",
+		"sum(sin(x) * concatenate([y[:, 3:], zeros((ROWS, 3))], axis=1))",
+		"y = exp(y)\nsum(sin(x) * concatenate([y[:, 3:], zeros((ROWS, 3))], axis=1))",
+		"y = exp(y)\nsum(sin(x) * concatenate([zeros((ROWS, 2)), y[:, :-2]], axis=1))",
+		"y = exp(y)\nsum(sin(x[1:]) * concatenate([zeros((ROWS - 1, 1)), y[:-1][:, :-1]], axis=1))",
+		"y = exp(y)\nsum(sin(x) * concatenate([y[:, 3:], x[:, :1], flip(y, 1)[:, :2]], axis=1))",
+		"sum(sin(x) * concatenate([x[:, :1]*2, y[:, 2:], y[:, 4:5]], axis=1))",
+		"sum(sin(x) * concatenate([zeros((1, COLUMNS)), concatenate([zeros((ROWS - 1, 1)), y[:-1, :-1]], axis=1)], axis=0))",
+		"sum(sin(x) * concatenate([concatenate([zeros((ROWS - 1, 1)), y[1:, :-1]], axis=1), zeros((1, COLUMNS))], axis=0))",
+		"sum(sin(x) * concatenate([concatenate([y[2:, 1:], y[2:, :1]], axis=1), x[:2]], axis=0))",
+		"for i in range(3) { x = x + 0.1*(roll(x, 1, axis=1) - roll(y, 1, axis=0)*roll(x, -1, axis=1)) }\nsum(x^2)",
+	} {
+		for seed := range uint64(12) {
+			rng := rand.New(rand.NewPCG(seed, 79))
+			movingSmall(t, 1<<40)
+			s := tensor.Shape{4 + rng.IntN(30), 11 + rng.IntN(90)}
+			compared := comparePlan(t, func() *Question {
+				q := question(t, []string{"grad", "eval"}[seed%2], strings.NewReplacer("ROWS", itoa(s[0]), "COLUMNS", itoa(s[1])).Replace(text))
+				values := rand.New(rand.NewPCG(seed, 80))
+				for _, name := range []string{"x", "y"} {
+					q.Inputs = append(q.Inputs, Input{Name: name, Value: tensor.Of(noise(values, s))})
+				}
+				return q
+			})
+			if !compared {
+				t.Errorf("%s: nothing to compare", text)
+			}
+		}
+	}
+}
