@@ -23,7 +23,7 @@ type called struct {
 
 // memoFrom is after how many calls what they give is kept, and mostCalls after how many the program is
 // taken for endless, after some seconds, unless there is a time limit. Tests set them low.
-var memoFrom, mostCalls = 1 << 14, 20_000_000
+var memoFrom, mostCalls = 1 << 14, 5_000_000
 
 // called counts a call of f, and says what it is called in the memo; false if it is not there.
 func (lo *lowering) called(f *closure, args []value, at *expr.Call) (key called, kept bool) {
