@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -212,4 +213,40 @@ func BenchmarkGemm32(b *testing.B) {
 			})
 		}
 	}
+}
+
+// TestShared32: products of float32 that workers share have the bits of those that one makes alone.
+func TestShared32(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		two := Workers{Count: 2, Share: func(n int, f func(int)) {
+			for i := range n {
+				f(n - 1 - i)
+			}
+		}}
+		for _, s := range [][3]int{{1, 1, 1499}, {1, 2, 1499}, {2, 1, 1499}, {3, 3, 700}, {1, 30, 600}, {30, 1, 600}, {8, 8, 300}, {1, 100, 1000}, {100, 1, 1000}, {70, 50, 600}, {300, 5, 600}} {
+			m, n, k := s[0], s[1], s[2]
+			for bits := range 4 {
+				transA, transB := bits&1 != 0, bits&2 != 0
+				a, b, alone, shared := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n), make([]float32, m*n)
+				for _, x := range [][]float32{a, b} {
+					for i := range x {
+						x[i] = float32(rng.NormFloat64())
+					}
+				}
+				lda, ldb := k, n
+				if transA {
+					lda = m
+				}
+				if transB {
+					ldb = k
+				}
+				Gemm32(alone, n, a, lda, transA, b, ldb, transB, m, n, k, false)
+				GemmShared32(two, shared, n, a, lda, transA, b, ldb, transB, m, n, k, false)
+				if !slices.Equal(alone, shared) {
+					t.Errorf("%d×%d by %d×%d, transposed %t and %t: %v shared, %v alone", m, k, k, n, transA, transB, shared[0], alone[0])
+				}
+			}
+		}
+	})
 }

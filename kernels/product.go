@@ -133,7 +133,6 @@ func (g *blocking[T]) pagesApart(step int) bool {
 const (
 	mostNarrow  = 16
 	leastTurned = 128
-	narrowStep  = 48 // rows of A that are read at a time: their pages are found in the first table
 )
 
 // A blocking is how products that are not small are cut, and by what their parts are
@@ -152,6 +151,7 @@ type blocking[T float32 | float64] struct {
 	small       int // a factor up to here is best read in place
 	common      int // and a B that many rows of A meet up to here
 	thin        int // depth for a row or two of A, bound by reading B along its rows; 0: as others
+	narrow      int // depth for few columns: pages of so many rows of A are found in the first table; 0: as others
 	deep        int // depth for two tall operands; 0: as others
 	crowded     int // depth where rows crowd a few sets of the second cache, half of it in place; 0: as others
 	flat        int // as many rows of A as that may be transposed in place of B
@@ -172,7 +172,7 @@ type blocking[T float32 | float64] struct {
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 GFLOP/s at 1024×128×128 both ways.
 var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, vectors: multiplyVectors, transpose: &Transpose,
-	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, crowded: 256, flat: 2, pad: 8}
+	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, narrow: 48, deep: 128, crowded: 256, flat: 2, pad: 8}
 
 const (
 	gemmDepth = 1024
@@ -276,8 +276,8 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	if !x.packA && !x.packB {
 		if g.thin > 0 && m <= 2 && n*k > 128*128 {
 			x.step = g.thin
-		} else if narrows {
-			x.step = narrowStep
+		} else if narrows && g.narrow > 0 {
+			x.step = g.narrow
 		} else if crowded && m > cmp.Or(g.tall, 4) { // else each row of B is read once
 			x.step = g.crowded / 2
 		}

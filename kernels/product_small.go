@@ -37,7 +37,7 @@ func (g *blocking[T]) alone(p product[T]) { g.each(1, Steps{}, p) }
 // times as long as 4×4 numbers, and of 64×64 in a hundredth of their time. Loops in Go over the terms
 // of the smallest took 1.7 times as long at 3×3, 0.8 at 4×4.
 func (g *blocking[T]) each(count int, by Steps, p product[T]) {
-	if p.swapped && p.bRow == 1 && p.bCol != 1 && (p.n < 8 || p.k < 8) && g.ragged == 0 { // one lane of each vector is faster than to pack
+	if p.swapped && p.bRow == 1 && p.bCol != 1 && (p.n < 8 || p.k < 8) && p.k <= g.depth && g.ragged == 0 { // one lane of each vector is faster than to pack
 		q := p
 		q.a, q.aRow, q.aCol, q.b, q.bRow, q.bCol, q.m, q.n, q.ldc = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, p.n, 1, 1
 		if g.several(count, Steps{by.C, by.B, by.A}, q) {
