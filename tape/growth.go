@@ -73,7 +73,8 @@ func (t *Tape) recordsLess() string {
 // of them.
 type walk struct {
 	steps, done int
-	lengths     [5]int // after done steps, one fewer, …
+	from        int    // the length of the tape when it began
+	lengths     [7]int // after done steps, one fewer, …
 }
 
 // walked notes that i steps of the innermost loop are done.
@@ -84,8 +85,9 @@ func (t *Tape) walked(i int) {
 	w.lengths[0] = len(t.ins)
 }
 
-// A loop is foreseen after foreseeFrom steps, by the last four: before that most end up rolled. One that
-// grows by growing each step, or more, when it has earlyOf the limit, any other when it has lateOf.
+// A loop is foreseen after foreseeFrom steps: before that most end up rolled. One that grew by growing, or
+// more, in each of the last steps when it has earlyOf the limit, any other, by all of its steps, when it has
+// lateOf.
 const (
 	foreseeFrom = 10
 	growing     = 1.2
@@ -93,22 +95,35 @@ const (
 	lateOf      = 1. / 8
 )
 
-// foresee refuses a loop whose steps to come would not fit. Two steps are looked at together, since
-// derivatives of odd and even order differ.
+// growth is how many times as much a step records as the one before, by the last six: the least that two of
+// them say that are two apart, since derivatives of odd and even order differ. An odd step that records
+// much, as one under a condition, says nothing.
+func (w *walk) growth() float64 {
+	least := math.Inf(1)
+	for k := range len(w.lengths) - 3 {
+		now, before := w.lengths[k]-w.lengths[k+1], w.lengths[k+2]-w.lengths[k+3]
+		if before <= 0 {
+			return 0
+		}
+		least = min(least, float64(now)/float64(before))
+	}
+	return math.Sqrt(least)
+}
+
+// foresee refuses a loop whose steps to come would not fit.
 func (w *walk) foresee(t *Tape, limit float64) {
 	has := t.recording(len(t.ins), t.tensors)
 	if w.done < foreseeFrom || has < earlyOf*limit {
 		return
 	}
-	last, before := float64(w.lengths[0]-w.lengths[2]), float64(w.lengths[2]-w.lengths[4])
-	growth := math.Sqrt(last / before)
+	growth := w.growth()
 	all, left := float64(w.lengths[0]), float64(w.steps-w.done)
 	switch {
 	case growth > growing:
-		all += last / 2 * growth * (math.Pow(growth, left) - 1) / (growth - 1)
+		all += float64(w.lengths[0]-w.lengths[1]) * growth * (math.Pow(growth, left) - 1) / (growth - 1)
 	case has > lateOf*limit:
 		growth = 1
-		all += last / 2 * left
+		all += float64(w.lengths[0]-w.from) / float64(w.done) * left
 	}
 	need := has / float64(len(t.ins)) * all
 	if !(need > limit) {
@@ -120,7 +135,7 @@ func (w *walk) foresee(t *Tape, limit float64) {
 	}
 	panic(&Misuse{Kind: "memory", Pos: t.pos,
 		Msg: fmt.Sprintf("the %s of this loop would record about %.1g operations, which needs %s, more than %s: %d have recorded %d, %s",
-			expr.Plural(w.steps, "step"), all, untold(need), t.theLimit(), w.done, w.lengths[0], each),
+			expr.Plural(w.steps, "step"), all, untold(need), t.theLimit(), w.done, w.lengths[0]-w.from, each),
 		Hint: t.recordsLess()})
 }
 

@@ -103,7 +103,7 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 // instruction, when roll can record the steps from first on so.
 func (t *Tape) runSteps(n int, step func(i int), roll func(first int) rollResult) {
 	before, around := len(t.ins), len(t.walks)
-	t.walks = append(t.walks, walk{steps: n})
+	t.walks = append(t.walks, walk{steps: n, from: len(t.ins)})
 	defer func() { t.walks = t.walks[:around] }()
 	for i, try := 0, true; i < n; i++ {
 		t.walked(i)
