@@ -139,7 +139,7 @@ func (w *pane) row(index []int) (off int, ok bool) {
 }
 
 // seek moves a cursor to the numbers that lie together with number i, in a row. Of two axes it goes on without
-// a division: along rows of 100 that took half of the time.
+// a division: differences along rows of 100 take .95 of the time.
 func (lay *layout) seek(c *cursor, i int) {
 	var room [mostDims]int
 	index, last := room[:2], len(lay.dims)-1
@@ -292,14 +292,14 @@ func fillRows[T real](w *pane, dst, x []T, gone int, index []int, rows, inner, f
 		fillShort(dst[(from-at)*inner+k:][:(end-from)*inner], x, off, n, c.stride, r.stride)
 		return
 	}
+	if c.gap == 1 && c.stride == 1 {
+		layRows(dst, (from-at)*inner+k, r.gap*inner, x, off+first-c.first, r.stride, n, (end-from+r.gap-1)/r.gap)
+		return
+	}
 	if n <= mostShort && c.gap == 1 { // column by column: a loop for each row takes twice as long
 		for i := range n {
 			lay(dst, (from-at)*inner+k+i, r.gap*inner, x, off+(first-c.first+i)*c.stride, r.stride, (end-from+r.gap-1)/r.gap)
 		}
-		return
-	}
-	if c.gap == 1 && c.stride == 1 {
-		layRows(dst, (from-at)*inner+k, r.gap*inner, x, off+first-c.first, r.stride, n, (end-from+r.gap-1)/r.gap)
 		return
 	}
 	for row := from; row < end; row += r.gap {

@@ -327,7 +327,7 @@ func runTranspose(c *run) {
 	case len(sp.dims) == 2 && sp.strides[0] == 1: // axes that are joined
 		c.transposeAll(sp.dims[1], sp.dims[0])
 	default:
-		if t := newTurn(sp); t != nil {
+		if t := newTurn(sp, len(c.out)); t != nil {
 			c.turnAll(t)
 		} else {
 			c.spreadOut(sp)

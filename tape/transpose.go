@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"slices"
 	"sync"
 
 	"nabla/kernels"
@@ -14,8 +15,7 @@ type turn struct {
 	others  []turned // the axes beside the two, as they are gone through
 	m, from int      // the last axis: how many, and how far apart they lie before
 	n, to   int      // the one that is the last before: how many, and how far apart they come to lie
-	block   []turned // the axes of a block beside one of the two; nil: it is by itself
-	places  []int    // where the rows of a block lie, or are to lie
+	places  []int    // where the rows of a block lie, or are to lie; nil: one of the two is no block
 	rows    bool     // blocks are gathered from rows, and not scattered to them
 }
 
@@ -28,13 +28,17 @@ const (
 	turnRoom  = 1 << 13 // numbers of a block
 )
 
+// leastTurn is how many numbers are transposed so: what a turn is made of takes as long as 200 by themselves. Tests
+// set it low.
+var leastTurn = 1 << 9
+
 var turnRooms = sync.Pool{New: func() any { return new([turnRoom]float64) }}
 
-// newTurn is the turn that a spread is which has each number once and no neighbours in order; nil where
-// rows stay as they are.
-func newTurn(sp *spread) *turn {
+// newTurn is the turn of n numbers that a spread is which has each once and no neighbours in order; nil where
+// these are few, or rows stay as they are.
+func newTurn(sp *spread, n int) *turn {
 	last := len(sp.dims) - 1
-	if sp.strides[last] == 1 {
+	if n < leastTurn || sp.strides[last] == 1 {
 		return nil
 	}
 	t := &turn{m: sp.dims[last], from: sp.strides[last]}
@@ -57,42 +61,37 @@ func newTurn(sp *spread) *turn {
 
 // join makes blocks: of the shorter of the two axes and such others as lie next to it.
 func (t *turn) join() {
-	apart := func(a turned) int {
-		if t.rows {
-			return a.to
-		}
-		return a.from
-	}
-	first := turned{t.n, 1, t.to}
-	if t.rows {
-		first = turned{t.m, t.from, 1}
-	}
-	t.block = []turned{first}
-	for size := first.n; ; {
-		k := -1
-		for i, a := range t.others {
-			if apart(a) == size && size*a.n <= mostTurns {
-				k = i
-			}
-		}
-		if k < 0 {
-			break
-		}
-		size *= t.others[k].n
-		t.block = append(t.block, t.others[k])
-		t.others = append(t.others[:k:k], t.others[k+1:]...)
-	}
 	t.places = []int{0}
-	for _, a := range t.block {
-		step := a.to
-		if t.rows {
-			step = a.from
-		}
-		some := t.places
-		for i := 1; i < a.n; i++ {
-			for _, p := range some {
-				t.places = append(t.places, p+i*step)
+	block := turned{t.n, 1, t.to}
+	if t.rows {
+		block = turned{t.m, t.from, 1}
+	}
+	for k := 0; k >= 0; {
+		t.repeat(block)
+		k = slices.IndexFunc(t.others, func(a turned) bool {
+			next := a.from
+			if t.rows {
+				next = a.to
 			}
+			return next == len(t.places) && next*a.n <= mostTurns
+		})
+		if k >= 0 {
+			block = t.others[k]
+			t.others = slices.Delete(t.others, k, k+1)
+		}
+	}
+}
+
+// repeat has the places of a block along one axis more.
+func (t *turn) repeat(a turned) {
+	step := a.to
+	if t.rows {
+		step = a.from
+	}
+	some := t.places
+	for i := 1; i < a.n; i++ {
+		for _, p := range some {
+			t.places = append(t.places, p+i*step)
 		}
 	}
 }
@@ -109,7 +108,7 @@ func (t *turn) count() int {
 // run transposes some of them.
 func (t *turn) run(dst, x []float64, first, end int) {
 	var room *[turnRoom]float64
-	if t.block != nil {
+	if t.places != nil {
 		room = turnRooms.Get().(*[turnRoom]float64)
 		defer turnRooms.Put(room)
 	}
@@ -122,7 +121,7 @@ func (t *turn) run(dst, x []float64, first, end int) {
 			rest /= a.n
 		}
 		switch {
-		case t.block == nil:
+		case t.places == nil:
 			kernels.TransposeLarge(dst[to:], t.to, x[from:], t.from, t.m, t.n)
 		case t.rows:
 			t.gather(dst[to:], x[from:], room[:])

@@ -12,9 +12,9 @@ import (
 
 // TestTransposeAxes holds transpositions of any axes to picking the numbers one by one.
 func TestTransposeAxes(t *testing.T) {
-	least := pool.LeastElements
-	defer func() { pool.LeastElements = least }()
-	pool.LeastElements = 1
+	least, turned := pool.LeastElements, leastTurn
+	defer func() { pool.LeastElements, leastTurn = least, turned }()
+	pool.LeastElements, leastTurn = 1, 1
 	rng := rand.New(rand.NewPCG(3, 5))
 	sizes := []int{1, 2, 3, 5, 8, 9, 17, 70}
 	for range 300 {
@@ -30,7 +30,7 @@ func TestTransposeAxes(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = float64(i)
 		}
-		p, err := expr.Parse("", fmt.Sprintf("transpose(x, (%s))", joinInts(axes)))
+		p, err := expr.Parse("", fmt.Sprint("transpose(x, ", tensor.Shape(axes), ")"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,12 +56,4 @@ func TestTransposeAxes(t *testing.T) {
 			}
 		}
 	}
-}
-
-func joinInts(xs []int) string {
-	s := ""
-	for _, x := range xs {
-		s += fmt.Sprint(x, ", ")
-	}
-	return s
 }
