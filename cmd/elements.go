@@ -67,8 +67,8 @@ func (o *plotOptions) vectors(all []*tensor.Tensor, names []string) (plot.Pictur
 		for _, y := range x.Data {
 			s.Y = append(s.Y, o.upward(y))
 		}
-		if i := slices.IndexFunc(x.Data, func(y float64) bool { return y <= 0 }); o.LogY && i >= 0 && !o.Quiet {
-			fmt.Fprintf(o.err, "nabla: note: %s is %.6g at %d: a logarithmic axis leaves out what is not positive\n", s.Name, x.Data[i], i)
+		if i := slices.IndexFunc(x.Data, func(y float64) bool { return y <= 0 }); o.LogY && i >= 0 {
+			o.note(o.Quiet, []string{fmt.Sprintf("%s is %.6g at %d: a logarithmic axis leaves out what is not positive", s.Name, x.Data[i], i)})
 		} else if i := slices.IndexFunc(x.Data, func(y float64) bool { return y-y != 0 }); i >= 0 {
 			o.note(o.Quiet, []string{fmt.Sprintf("%s is %s at %d: what is not finite is left out", s.Name, number(x.Data[i], 6), i)})
 		}

@@ -22,14 +22,15 @@ func avx2Move() []override {
 }
 
 func avx512Move() []override {
+	lanes := lanesApart()
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX512)},
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
-		&at[writing]{&ToStrided, toStridedEights()},
-		&at[picking]{&CopyEvery, copyEveryEights()},
+		&at[writing]{&ToStrided, toStridedEights(lanes)},
+		&at[picking]{&CopyEvery, copyEveryEights(lanes)},
 		&at[copying]{&CopyRows, copyShortRows},
 	}
 }
@@ -151,8 +152,8 @@ func stridedEights() reading {
 }
 
 // toStridedEights is ToStrided by machine code where the numbers come close together.
-func toStridedEights() writing {
-	places, lanes := stretched(), lanesApart()
+func toStridedEights(lanes *lanesTable) writing {
+	places := stretched()
 	return func(dst []float64, stride int, x []float64) {
 		eights := 0
 		if stride >= 2 && stride <= mostStretched {
@@ -168,8 +169,11 @@ func toStridedEights() writing {
 	}
 }
 
-// lanesApart says by stride, up to most, which lanes of as many vectors are that far apart from the first.
-func lanesApart() (lanes [mostStretched + 1][mostStretched]uint8) {
+// A lanesTable says by stride, up to most, which lanes of as many vectors are that far apart from the first.
+type lanesTable [mostStretched + 1][mostStretched]uint8
+
+func lanesApart() *lanesTable {
+	lanes := new(lanesTable)
 	for stride := 2; stride <= mostStretched; stride++ {
 		for i := 0; i < 8*stride; i += stride {
 			lanes[stride][i/8] |= 1 << (i % 8)
@@ -179,8 +183,7 @@ func lanesApart() (lanes [mostStretched + 1][mostStretched]uint8) {
 }
 
 // copyEveryEights is CopyEvery by machine code where the numbers are close together.
-func copyEveryEights() picking {
-	lanes := lanesApart()
+func copyEveryEights(lanes *lanesTable) picking {
 	return func(dst, x []float64, stride, count int) {
 		eights := 0
 		if stride >= 2 && stride <= mostStretched {

@@ -59,9 +59,9 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 	}
 	var list []string
 	var places []int
-	cells, open := f.cells(line, nil)
-	if open >= 0 {
-		return f.fault(at+open, "a quote that is not closed in its line", "")
+	cells, err := f.cells(line, at, nil)
+	if err != nil {
+		return err
 	}
 	for _, c := range cells {
 		word := bytes.Trim(line[c.from:c.to], `"`)
@@ -93,9 +93,9 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 // row reads a line of cells, which stands at at.
 func (f *frame) row(line []byte, at int) *Error {
 	var room [64]cellAt
-	cells, open := f.cells(line, room[:0])
-	if open >= 0 {
-		return f.fault(at+open, "a quote that is not closed in its line", "")
+	cells, err := f.cells(line, at, room[:0])
+	if err != nil {
+		return err
 	}
 	if len(cells) != len(f.names) {
 		return f.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", f.rows, expr.Plural(len(cells), "cell"), len(f.names), areIs(len(f.names))), "")
@@ -195,11 +195,9 @@ func hasDecimalComma(word []byte) bool {
 // A cellAt is where a cell stands in a line, without the space around it.
 type cellAt struct{ from, to int }
 
-// cells cuts a line at its separators, those in quotes apart, which begin a cell; open is where
-// one begins that does not end, or -1.
-func (f *frame) cells(line []byte, list []cellAt) (cells []cellAt, open int) {
-	from, closed := 0, -2
-	open = -1
+// cells cuts a line, which stands at at, at its separators, those in quotes apart, which begin a cell.
+func (f *frame) cells(line []byte, at int, list []cellAt) ([]cellAt, *Error) {
+	from, open, closed := 0, -1, -2 // where a quote begins, and where the last one ended
 	add := func(to int) {
 		a, b := from, to
 		for a < b && isSpace(line[a]) {
@@ -225,8 +223,11 @@ func (f *frame) cells(line []byte, list []cellAt) (cells []cellAt, open int) {
 			add(i)
 		}
 	}
+	if open >= 0 {
+		return nil, f.fault(at+open, "a quote that is not closed in its line", "")
+	}
 	add(len(line))
-	return list, open
+	return list, nil
 }
 
 // parseCell is the number that a cell is.
