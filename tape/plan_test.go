@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"nabla/expr"
 	"nabla/kernels"
@@ -78,7 +80,11 @@ func comparePlanAs(t *testing.T, q func() *Question) bool {
 		slow    bool
 		threads int
 	}{{true, 1}, {false, 1}, {false, 2}} {
-		s, want, err := recorded(q())
+		asked := q()
+		if way.threads == 2 && asked != nil {
+			shift(asked.Inputs)
+		}
+		s, want, err := recorded(asked)
 		if err != nil {
 			return false
 		}
@@ -116,6 +122,21 @@ func comparePlanAs(t *testing.T, q func() *Question) bool {
 		}
 	}
 	return true
+}
+
+// shift moves numbers to where those of an archive may lie, which is anywhere on these machines.
+func shift(inputs []Input) {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return
+	}
+	for i := range inputs {
+		if x := inputs[i].Value.Tensor; x != nil && len(x.Data) > 0 {
+			room := make([]float64, len(x.Data)+1)
+			at := unsafe.Slice((*float64)(unsafe.Add(unsafe.Pointer(&room[0]), 1+i%7)), len(x.Data))
+			copy(at, x.Data)
+			x.Data = at
+		}
+	}
 }
 
 func TestPlanOfStructure(t *testing.T) {

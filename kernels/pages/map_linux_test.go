@@ -56,7 +56,7 @@ func TestMap(t *testing.T) {
 		{skip, n, true}, // up to the end of the file
 		{skip, 1, true},
 		{skip + 8*600, n - 600, true}, // on the second page
-		{skip + 4, 10, false},         // no multiple of 8
+		{skip + 8*9, 10, true},
 		{skip, n + 1, false},
 		{skip, 8 * n, false},
 		{skip, 0, false},
@@ -77,6 +77,9 @@ func TestMap(t *testing.T) {
 		if again, err := os.ReadFile(path); err != nil || string(again) != string(file) {
 			t.Fatalf("the file has changed (%v)", err)
 		}
+	}
+	if m, ok := Map(f, skip+3, 10); ok != unaligned || ok && math.Float64bits(m[1]) != 1<<16 {
+		t.Errorf("Map from a byte that is no multiple of 8: %v, %x", ok, m)
 	}
 	if syscall.Madvise(page, 9999) == nil {
 		return // an emulator, which takes any advice and does not tell of faults as Linux does

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -256,26 +257,67 @@ func TestReadMapped(t *testing.T) {
 		dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s}", r.descr, map[bool]string{false: "False", true: "True"}[r.fortran], fmt.Sprintf(r.shape, n))
 		b := file(dict+strings.Repeat(" ", 118-len(dict)), bytes.Repeat(data, 5)[:r.bytes]...)
 		want, wantNotes, wantErr := Read(bytes.NewReader(b), 0)
-		path := filepath.Join(t.TempDir(), "x.npy")
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		hour := time.Now().Add(-time.Hour) // what has just been written is not mapped
-		if err := os.Chtimes(path, hour, hour); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := old(t, b)
 		got, notes, err := Read(f, 0)
-		f.Close()
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: %v, want %v", dict, err, wantErr)
 		} else if err == nil && (got.DType != want.DType || !got.Shape.Equal(want.Shape) || !sameBits(got.Data, want.Data) || *notes != *wantNotes) {
 			t.Errorf("%s: other numbers, or notes %+v, than in memory, %+v", dict, notes, wantNotes)
 		}
+		// In an archive they may begin at any byte.
+		for i := range 8 {
+			name := "abcdefgh"[:i+1]
+			h := zip.FileHeader{Name: name + ".npy", CRC32: crc32.ChecksumIEEE(b), CompressedSize64: uint64(len(b)), UncompressedSize64: uint64(len(b))}
+			z := archive(t, h, b)
+			got, notes, err := readEntry(old(t, z), name)
+			if wantErr != nil {
+				if wrong := fmt.Sprintf("array %q: %v", name, wantErr); fmt.Sprint(err) != wrong {
+					t.Errorf("%s in an archive: %v, want %s", dict, err, wrong)
+				}
+				continue
+			}
+			if err != nil || got.DType != want.DType || !got.Shape.Equal(want.Shape) || !sameBits(got.Data, want.Data) || *notes != *wantNotes {
+				t.Errorf("%s in an archive, %s: %v, other numbers, or notes %+v, than in memory, %+v", dict, name, err, notes, wantNotes)
+			}
+			z[len(z)/2] ^= 1
+			if _, _, err := readEntry(old(t, z), name); err == nil || err.Error() != fmt.Sprintf("array %q: zip: checksum error", name) {
+				t.Errorf("%s in an archive, one bit wrong: %v", dict, err)
+			}
+		}
 	}
+}
+
+// old is a file of these bytes whose last change is an hour ago: what has just been written is not mapped.
+func old(t *testing.T, b []byte) *os.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x")
+	hour := time.Now().Add(-time.Hour)
+	err := os.WriteFile(path, b, 0o666)
+	if err == nil {
+		err = os.Chtimes(path, hour, hour)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// readEntry reads one array of the archive f.
+func readEntry(f *os.File, name string) (*tensor.Tensor, *Notes, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := OpenNPZ(f, info.Size())
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.Read(name, 0)
 }
 
 // The transposed file of a Fortran program, three axes deep.

@@ -34,8 +34,7 @@ func Read(r io.Reader, limit int64) (*tensor.Tensor, *Notes, error) {
 	notes := &Notes{DType: h.name}
 	if data, ok := h.mapped(r, size); ok {
 		t.Data = data
-		notes.NaNs = countNaNs(data)
-		return t, notes, nil
+		return t, notes, look(r, data, notes)
 	}
 	// A stream of unknown length is believed a little at a time.
 	for len(t.Data) < size {
@@ -109,8 +108,8 @@ func asBytes(data []float64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*8)
 }
 
-// leastMapped is how many numbers are worth a mapping.
-const leastMapped = 1 << 17
+// leastMapped is how many numbers are worth a mapping: 30,000 gain a fiftieth of a process, 100,000 a seventh.
+const leastMapped = 1 << 14
 
 // chunk is how much is read at a time: what is looked at again is still in the cache.
 const chunk = 1 << 18
@@ -144,15 +143,35 @@ func (h *header) read(r io.Reader, dst []float64, notes *Notes) (int64, error) {
 
 // mapped is the data of a large file where they lie, if they are there as memory has them.
 func (h *header) mapped(r io.Reader, size int) ([]float64, bool) {
-	f, ok := r.(*os.File)
-	if !ok || !h.native() || h.fortran && len(h.shape) > 1 || size < leastMapped {
+	if !h.native() || h.fortran && len(h.shape) > 1 || size < leastMapped {
 		return nil, false
 	}
-	at, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil, false
+	switch r := r.(type) {
+	case *os.File:
+		if at, err := r.Seek(0, io.SeekCurrent); err == nil {
+			return pages.Map(r, at, size)
+		}
+	case *stored:
+		return pages.Map(r.file, r.at, size)
 	}
-	return pages.Map(f, at, size)
+	return nil, false
+}
+
+// look goes through the data that r would read next: it counts NaNs and forms the sum of an archive.
+func look(r io.Reader, data []float64, notes *Notes) error {
+	s, summed := r.(*stored)
+	for len(data) > 0 {
+		part := data[:min(len(data), chunk/8)]
+		notes.NaNs += countNaNs(part)
+		if summed {
+			s.follow(asBytes(part))
+		}
+		data = data[len(part):]
+	}
+	if summed && s.end() != io.EOF {
+		return s.end()
+	}
+	return nil
 }
 
 // native reports whether the file is the memory.
