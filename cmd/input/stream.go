@@ -202,15 +202,17 @@ func (in *stream) text() ([]byte, error) {
 // all reads to the end, in memory that stays within the limit; of a text no further than
 // to a byte that ends it for every parser.
 func (in *stream) all(text bool) ([]byte, error) {
-	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
+	b := make([]byte, 0, max(min(in.hint, in.max)+1, min(1<<20, in.max))) // one byte more, to see the end without growing
 	pages.Huge(b[:cap(b)])
 	for {
 		if len(b) == cap(b) { // the old and the new stand side by side while it grows
-			n := min(2*int64(cap(b)), in.max-int64(cap(b)))
+			n := min(4*int64(cap(b)), in.max-int64(cap(b)))
 			if n <= int64(cap(b)) {
 				return nil, in.tooLarge()
 			}
-			b = append(make([]byte, 0, n), b...)
+			grown := make([]byte, 0, n)
+			pages.Huge(grown[:n])
+			b = append(grown, b...)
 		}
 		n, err := in.r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"nabla/expr"
+	"nabla/kernels/pages"
 	"nabla/tape/tensor"
 )
 
@@ -96,6 +97,18 @@ func withoutComment(line []byte) []byte {
 	return line
 }
 
+// rowsIn is how many rows of so many cells a text may have.
+func rowsIn(text []byte, cells int) int {
+	return min(bytes.Count(text, []byte{'\n'}), len(text)/(2*cells)) + 1
+}
+
+// emptyRoom is memory for n numbers, of which there is none yet.
+func emptyRoom(n int) []float64 {
+	room := make([]float64, n)
+	pages.Huge(room)
+	return room[:0]
+}
+
 // A table is what was read of one so far.
 type table struct {
 	parser
@@ -136,7 +149,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 		}
 		if r.separator = sep; sep != ' ' {
 			i++
-			if i == len(bytes.TrimRight(line, " \t\r")) {
+			if blank(line[i:]) {
 				return r.fault(at+i, "a number is missing", r.atEnd(line, r.b[min(next, len(r.b)):], len(r.data)-first), step{index: r.rows}, step{index: len(r.data) - first})
 			}
 		}
@@ -145,9 +158,22 @@ func (r *table) row(line []byte, at, next int) *Error {
 		if r.rows > 0 && n != r.cols {
 			return r.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", r.rows, expr.Plural(n, "number"), r.cols, areIs(r.cols)), "", step{index: r.rows})
 		}
+		if r.rows == 0 {
+			r.data = append(emptyRoom(n*rowsIn(r.b, n)), r.data...)
+		}
 		r.rows, r.cols = r.rows+1, n
 	}
 	return nil
+}
+
+// blank reports whether there is nothing but space.
+func blank(b []byte) bool {
+	for _, c := range b {
+		if !isSpace(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // atEnd is what to do about a line, in front of below, that ends with a separator after n numbers:
@@ -265,19 +291,19 @@ func separatorName(c byte) string {
 // cell reads one number of a table. Tables come from many hands: +1, .5, 1., nan and "2" are
 // numbers there.
 func cell(line []byte, i int) (f float64, end int, ok bool) {
+	if f, end, ok = number(line, i); ok && f-f == 0 && endsCell(line, end) {
+		return f, end, true
+	}
 	end = i
 	if i < len(line) && line[i] == '"' {
 		end += 1 + bytes.IndexByte(line[i+1:], '"') // separators in quotes separate nothing
 	}
-	for end < len(line) && !isSpace(line[end]) && line[end] != ',' && line[end] != ';' {
+	for !endsCell(line, end) {
 		end++
 	}
 	if end-i > 2 && line[i] == '"' && line[end-1] == '"' && line[i+1] != '"' {
 		f, ok = parseCell(line[i+1 : end-1])
 		return f, end, ok
-	}
-	if f, n, ok := number(line, i); ok && n == end {
-		return f, end, f-f == 0
 	}
 	text := string(line[i:end])
 	if strings.ContainsAny(text, "xX_") {
@@ -285,4 +311,9 @@ func cell(line []byte, i int) (f float64, end int, ok bool) {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	return f, end, err == nil
+}
+
+// endsCell reports whether no number goes on at i.
+func endsCell(line []byte, i int) bool {
+	return i == len(line) || isSpace(line[i]) || line[i] == ',' || line[i] == ';'
 }
