@@ -62,7 +62,11 @@ func (s *Source) open(name string) (*stream, error) {
 		in.file, r = f, f
 	}
 	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		info, err := f.Stat()
+		if err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+			widen(f)
+		}
+		if err == nil && info.Mode().IsRegular() {
 			in.hint = info.Size() // stdin, too, may be a file
 			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 				in.hint -= at
