@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nabla/expr"
+	"nabla/expr/cells"
 	"nabla/output"
 	"nabla/tape/tensor"
 )
@@ -21,7 +22,7 @@ func diffTable(b *strings.Builder, o *diffOptions, pairs []pair) {
 			*name = "stdin"
 		}
 	}
-	if nameA == nameB || expr.Cells(nameA) > 16 || expr.Cells(nameB) > 16 {
+	if nameA == nameB || cells.Width(nameA) > 16 || cells.Width(nameB) > 16 {
 		nameA, nameB = "A", "B"
 	}
 	for i := range pairs {

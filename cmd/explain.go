@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"nabla/expr"
+	"nabla/expr/cells"
 	"nabla/tape"
 )
 
@@ -168,7 +168,7 @@ func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
 		line := ""
 		for i, c := range r {
 			if wide[i] > 0 {
-				line += expr.Fit(c, wide[i]) + "  "
+				line += cells.Fit(c, wide[i]) + "  "
 			}
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -212,7 +212,7 @@ func explainRows(x *tape.Explanation) [][]string {
 func columnWidths(rows [][]string, columns int) (wide [7]int) {
 	for _, r := range rows {
 		for i, c := range r {
-			wide[i] = max(wide[i], expr.Cells(c))
+			wide[i] = max(wide[i], cells.Width(c))
 		}
 	}
 	for i := range wide { // a column in which nothing stands is left out

@@ -28,10 +28,11 @@ var doors = map[string][]string{
 	"tape/sparsity":  {"tape/tensor"},
 	"tape/unbounded": {"kernels"},
 	"tape/tensor":    {}, // the leaf that everyone may import
-	"expr":           {},
+	"expr":           {"expr/cells"},
+	"expr/cells":     {},                      // a leaf, too
 	"expr/referee":   {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee
 	"kernels":        {"kernels/pages"},
-	"output":         {"kernels/pages", "output/...", "tape/tensor"}, // knows tensors, never a tape
+	"output":         {"expr/cells", "kernels/pages", "output/...", "tape/tensor"}, // knows tensors, never a tape
 }
 
 // homes are the files that may import a package of others; patterns without a

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"nabla/expr"
+	"nabla/expr/cells"
 	"nabla/output"
 	"nabla/tape"
 )
@@ -168,7 +168,7 @@ func listOps(b *strings.Builder, ops []*tape.Op) {
 	line := func(left, doc string) {
 		const indent = 30
 		fmt.Fprintf(b, "  %-*s", indent-2, left)
-		if utf8.RuneCountInString(left) > indent-3 {
+		if cells.Width(left) > indent-3 {
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 		}
 		b.WriteString(wrapped(doc, indent) + "\n")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"nabla/expr"
+	"nabla/expr/cells"
 )
 
 // reports are the forms in which check says what it found.
@@ -235,8 +235,8 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 	for _, group := range sources(comparisons) {
 		list := shown(group, o.Verbose)
 		for _, c := range list {
-			cells := c.cells(most)
-			rows, says = append(rows, cells), append(says, [2]string{string(c.Verdict), c.Why})
+			texts := c.cells(most)
+			rows, says = append(rows, texts), append(says, [2]string{string(c.Verdict), c.Why})
 		}
 		if len(list) < len(group) {
 			last := &says[len(says)-1][1]
@@ -245,13 +245,13 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 	}
 	beside := 0
 	for _, s := range says {
-		beside = max(beside, 2+expr.Cells(s[0]))
+		beside = max(beside, 2+cells.Width(s[0]))
 	}
 	for i, line := range aligned(fitting(rows, room, beside)) {
 		verdict, why := says[i][0], says[i][1]
 		line = strings.TrimRight(line+"  "+verdict, " ")
 		if why != "" {
-			if expr.Cells(line)+2+expr.Cells(why) > room {
+			if cells.Width(line)+2+cells.Width(why) > room {
 				line += "\n     "
 				why = folded(why, 5, room)
 			} else {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nabla/expr"
+	"nabla/expr/cells"
 	"nabla/output"
 	"nabla/tape/tensor"
 )
@@ -75,7 +75,7 @@ func folded(text string, indent, columns int) string {
 	var b strings.Builder
 	col := indent
 	for i, word := range strings.Fields(text) {
-		n := expr.Cells(word)
+		n := cells.Width(word)
 		switch {
 		case i == 0:
 		case col+1+n > columns:
@@ -94,7 +94,7 @@ func folded(text string, indent, columns int) string {
 // fitting is rows without the last of their cells, so many that a line fits into columns
 // beside what follows it; three stay. Without a terminal, of 0 columns, all do.
 func fitting(rows [][]string, columns, beside int) [][]string {
-	for columns > 0 && len(rows[0]) > 3 && expr.Cells(aligned(rows)[0])+beside > columns {
+	for columns > 0 && len(rows[0]) > 3 && cells.Width(aligned(rows)[0])+beside > columns {
 		for i := range rows {
 			rows[i] = rows[i][:len(rows[i])-1]
 		}
@@ -107,14 +107,14 @@ func aligned(rows [][]string) []string {
 	wide := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
-			wide[i] = max(wide[i], expr.Cells(c))
+			wide[i] = max(wide[i], cells.Width(c))
 		}
 	}
 	lines := make([]string, len(rows))
 	for k, r := range rows {
-		lines[k] = "  " + r[0] + strings.Repeat(" ", wide[0]-expr.Cells(r[0]))
+		lines[k] = "  " + r[0] + strings.Repeat(" ", wide[0]-cells.Width(r[0]))
 		for i, c := range r[1:] {
-			lines[k] += "  " + strings.Repeat(" ", wide[i+1]-expr.Cells(c)) + c
+			lines[k] += "  " + strings.Repeat(" ", wide[i+1]-cells.Width(c)) + c
 		}
 	}
 	return lines

@@ -3,8 +3,9 @@ package expr
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"nabla/expr/cells"
 )
 
 // An Error is a mistake in a program's text, or one found while running it, with
@@ -111,7 +112,7 @@ func (e *Error) picture() (source, mark string) {
 		lo, hi = at, at+1
 	}
 	for i := from; i < to; {
-		cell, width, n := show(text[i:to])
+		cell, width, n := cells.First(text[i:to])
 		src.WriteString(cell)
 		switch {
 		case i <= at && at < i+n:
@@ -139,86 +140,32 @@ func (e *Error) picture() (source, mark string) {
 func (e *Error) around(text string, start, end int) (from, to int) {
 	const room = window - 2 // for the two …
 	from, to = int(e.Mark), int(e.Mark)
-	cells := 0
-	for i := to; i < end && cells < window/2; {
-		_, width, n := show(text[i:end])
-		cells += width
+	used := 0
+	for i := to; i < end && used < window/2; {
+		_, width, n := cells.First(text[i:end])
+		used += width
 		i += n
 	}
-	before := room - cells
-	cells = 0
+	before := room - used
+	used = 0
 	for from > start {
 		_, n := utf8.DecodeLastRuneInString(text[start:from])
-		_, width, _ := show(text[from-n : from])
-		if cells+width > before {
+		_, width, _ := cells.First(text[from-n : from])
+		if used+width > before {
 			break
 		}
-		cells += width
+		used += width
 		from -= n
 	}
 	for to < end {
-		_, width, n := show(text[to:end])
-		if cells+width > room {
+		_, width, n := cells.First(text[to:end])
+		if used+width > room {
 			break
 		}
-		cells += width
+		used += width
 		to += n
 	}
 	return from, to
-}
-
-// show is how the first character of text is printed, the cells that takes, and its
-// length in bytes. What cannot be seen is shown by its number.
-func show(text string) (cell string, width, n int) {
-	r, n := utf8.DecodeRuneInString(text)
-	switch {
-	case r == '\t':
-		return "\t", 1, n
-	case r == utf8.RuneError && n == 1:
-		cell = fmt.Sprintf("<0x%02x>", text[0])
-		return cell, len(cell), n
-	case invisible(r):
-		cell = "<" + escape(r) + ">"
-		return cell, len(cell), n
-	case unicode.Is(unicode.Mn, r):
-		return text[:n], 0, n
-	case unicode.Is(wide, r):
-		return text[:n], 2, n
-	}
-	return text[:n], 1, n
-}
-
-// Cells is how many cells of a terminal a text takes.
-func Cells(text string) (n int) {
-	for text != "" {
-		_, width, size := show(text)
-		n += width
-		text = text[size:]
-	}
-	return n
-}
-
-// Fit is a text in exactly so many cells of a terminal: cut, or with spaces behind it.
-func Fit(text string, cells int) string {
-	if over := Cells(text) - cells; over > 0 {
-		for cells--; Cells(text) > cells; {
-			_, size := utf8.DecodeLastRuneInString(text)
-			text = text[:len(text)-size]
-		}
-		text += "…"
-		cells++
-	}
-	return text + strings.Repeat(" ", cells-Cells(text))
-}
-
-// wide are the characters that take two cells of a terminal, from Unicode's
-// EastAsianWidth.txt, in whole blocks.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1},
-		{0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1},
-	},
-	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
 // Suggest returns the candidate that a misspelt name was probably meant to be, or "":

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nabla/expr/cells"
 )
 
 // Canonical spelling: what is written on the left is printed as on the right.
@@ -295,7 +297,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("Parse(%q) gave %q at %d:%d, want a line of text and a place", text, e.Msg, line, col)
 			}
 			for _, r := range e.Render() {
-				if r != '\n' && r != '\t' && invisible(r) {
+				if r != '\n' && r != '\t' && cells.Invisible(r) {
 					t.Fatalf("the error of Parse(%q) shows %U raw", text, r)
 				}
 			}

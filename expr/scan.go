@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"nabla/expr/cells"
 )
 
 // A scanner cuts a text into tokens. It is a small value: a copy looks ahead.
@@ -191,7 +193,7 @@ func (s *scanner) word() Kind {
 	start := s.pos
 	for s.pos < len(s.text) {
 		r, n := utf8.DecodeRuneInString(s.text[s.pos:])
-		if !isWordStart(r) && (r < utf8.RuneSelf && !isDigit(byte(r)) || !unicode.In(r, unicode.Nd, unicode.M) || invisible(r)) {
+		if !isWordStart(r) && (r < utf8.RuneSelf && !isDigit(byte(r)) || !unicode.In(r, unicode.Nd, unicode.M) || cells.Invisible(r)) {
 			break
 		}
 		s.pos += n
@@ -353,23 +355,12 @@ func (s *scanner) printable() int {
 	case r == '\r':
 		s.fail(s.pos, s.pos+n, "a line ends with a line feed, \\n, or with both", "a carriage return, \\r, within a line")
 	case r == 0:
-		s.fail(s.pos, s.pos+n, "UTF-16 has such: save it as UTF-8", "unexpected character %s, which cannot be seen", escape(r))
-	case invisible(r):
-		s.fail(s.pos, s.pos+n, "delete it", "unexpected character %s, which cannot be seen", escape(r))
+		s.fail(s.pos, s.pos+n, "UTF-16 has such: save it as UTF-8", "unexpected character %s, which cannot be seen", cells.Escape(r))
+	case cells.Invisible(r):
+		s.fail(s.pos, s.pos+n, "delete it", "unexpected character %s, which cannot be seen", cells.Escape(r))
 	}
 	return n
 }
-
-// invisible says whether r would leave no mark, or move others, on a screen. Some are letters.
-func invisible(r rune) bool {
-	if ' ' <= r && r <= '~' { // most of every program: tables are for the others
-		return false
-	}
-	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-}
-
-// escape is the name of a character that cannot be shown.
-func escape(r rune) string { return fmt.Sprintf("U+%04X", r) }
 
 // at is the byte i places on, and 0 behind the end.
 func (s *scanner) at(i int) byte {
@@ -398,5 +389,5 @@ func isWordStart(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isLetter(byte(r))
 	}
-	return unicode.IsLetter(r) && !invisible(r)
+	return unicode.IsLetter(r) && !cells.Invisible(r)
 }

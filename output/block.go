@@ -3,6 +3,7 @@ package output
 import (
 	"strings"
 
+	"nabla/expr/cells"
 	"nabla/tape/tensor"
 )
 
@@ -161,10 +162,11 @@ func (r *Result) key() string {
 
 // title is the block's name for people.
 func (b *block) title() string {
-	if b.x == "" {
-		return b.name
+	name := b.name
+	if b.x != "" {
+		name = strings.TrimSuffix(name, b.x+"."+b.y) + b.x + " · " + b.y
 	}
-	return strings.TrimSuffix(b.name, b.x+"."+b.y) + b.x + " · " + b.y
+	return cells.Show(name)
 }
 
 // names joins the names of blocks, the first few of them.

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"nabla/expr/cells"
 	"nabla/tape/tensor"
 )
 
@@ -237,7 +237,7 @@ func (p *printer) reason(b *block) string {
 	if b.t != nil || b.why == "" {
 		return ""
 	}
-	return "  " + b.why
+	return "  " + cells.Show(b.why)
 }
 
 // text is a number for people, or none.
@@ -320,7 +320,7 @@ func (p *printer) family(b *block) {
 		var note strings.Builder
 		for j := range b.cols {
 			if c, _ := b.cell(i, j); c.t == nil && c.why != "" {
-				note.WriteString("  " + c.y + ": " + c.why)
+				note.WriteString("  " + cells.Show(c.y+": "+c.why))
 			}
 		}
 		return note.String()
@@ -440,7 +440,7 @@ func (p *printer) vector(caption string, b *block, elide bool) {
 		text := cell(0, j)
 		widest.fit(text)
 		if whole < p.width || p.markdown {
-			whole += max(utf8.RuneCountInString(text), len(strconv.Itoa(j))) + 2
+			whole += max(cells.Width(text), len(strconv.Itoa(j))) + 2
 		}
 	}
 	if whole <= p.width-1 || p.markdown && n <= 20 || elide {

@@ -13,8 +13,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
+	"nabla/expr/cells"
 	"nabla/output/npy"
 	"nabla/tape/tensor"
 )
@@ -110,6 +110,8 @@ func results() []*Result {
 			"b", rec("w", tensor.None("linear"), "b", matrix(tensor.SparseOf(tensor.New(), 1))))),
 		one("jacobian", "w[:12]*w[0]", wave(12), rec("w", matrix(tensor.SparseOf(late, 12)))),
 		one("jvp", "x^2", arr([]float64{1, 4}, 2), arr([]float64{6, 1.6e10}, 2)),
+		one("grad", "例 + 名前^2", num(10), rec("例", num(1), "名前", num(6), "e\u0301", tensor.None(""), "🚀", num(-0.5), "\x1b[31m", num(0))), // letters of two cells, of none, an escape
+		one("jacobian", "[例, 例*名前]", arr([]float64{1, 2}, 2), rec("例", arr([]float64{1, 2}, 2), "名前", arr([]float64{0, -10.5}, 2))),
 	}
 }
 
@@ -173,7 +175,7 @@ func TestTableFits(t *testing.T) {
 	for _, width := range []int{80, 40, 132} {
 		for _, r := range list {
 			for _, line := range strings.Split(text(r, Options{Width: width}), "\n") {
-				if n := utf8.RuneCountInString(line); n > width && !strings.Contains(line, "stop_gradient") && !strings.Contains(line, "  columns ") {
+				if n := cells.Width(line); n > width && !strings.Contains(line, "stop_gradient") && !strings.Contains(line, "  columns ") {
 					t.Errorf("%s at %d: a line of %d: %q", r.Expr, width, n, line)
 				}
 				if strings.HasSuffix(line, " ") {

@@ -2,7 +2,8 @@ package output
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"nabla/expr/cells"
 )
 
 // A sheet is one table.
@@ -25,7 +26,9 @@ type labels struct {
 	at func(i int) string
 }
 
-func named(list []string) labels { return labels{len(list), func(i int) string { return list[i] }} }
+func named(list []string) labels {
+	return labels{len(list), func(i int) string { return cells.Show(list[i]) }}
+}
 
 // lines is the number of rows.
 func (s *sheet) lines() int { return max(1, s.rows.n) }
@@ -43,7 +46,7 @@ func (s *sheet) width() int {
 func (s *sheet) margin() int {
 	w := 1
 	for i := range s.rows.n {
-		w = max(w, utf8.RuneCountInString(s.rows.at(i))+4)
+		w = max(w, cells.Width(s.rows.at(i))+4)
 	}
 	return w
 }
@@ -54,7 +57,7 @@ type column struct{ before, after int }
 func (c *column) fit(text string) {
 	at := point(text)
 	c.before = max(c.before, at)
-	c.after = max(c.after, utf8.RuneCountInString(text)-at)
+	c.after = max(c.after, cells.Width(text)-at)
 }
 
 func (c column) width() int { return c.before + c.after }
@@ -62,7 +65,7 @@ func (c column) width() int { return c.before + c.after }
 // pad aligns a text on the decimal point.
 func (c column) pad(text string) string {
 	at := point(text)
-	return spaces(c.before-at) + text + spaces(c.after-utf8.RuneCountInString(text)+at)
+	return spaces(c.before-at) + text + spaces(c.after-cells.Width(text)+at)
 }
 
 // column measures column j, which is at least as wide as its heading.
@@ -70,7 +73,7 @@ func (s *sheet) column(j int) (c column) {
 	for i := range s.lines() {
 		c.fit(s.cell(i, j))
 	}
-	c.before = max(c.before, utf8.RuneCountInString(s.cols.at(j))-c.after)
+	c.before = max(c.before, cells.Width(s.cols.at(j))-c.after)
 	return c
 }
 
@@ -97,7 +100,7 @@ func point(s string) int {
 	if digits && at >= 0 {
 		return at
 	}
-	return utf8.RuneCountInString(s)
+	return cells.Width(s)
 }
 
 // sheet draws s, its columns in as many groups as the width demands.
@@ -126,7 +129,7 @@ func (p *printer) sheet(s sheet) {
 			}
 			used += c.width()
 			h := s.cols.at(to)
-			head.WriteString(p.paint(faint, spaces(c.width()-utf8.RuneCountInString(h))+h))
+			head.WriteString(p.paint(faint, spaces(c.width()-cells.Width(h))+h))
 			columns = append(columns, c)
 		}
 		p.caption(s.caption, strings.TrimSpace(s.about+"  "+s.part(from, to)))
@@ -159,7 +162,7 @@ func (p *printer) row(s *sheet, i, from int, columns []column, margin int) []str
 	row := []string{"", ""}
 	if s.rows.n > 0 {
 		label := s.rows.at(i)
-		if room := spaces(margin - 4 - utf8.RuneCountInString(label)); s.named {
+		if room := spaces(margin - 4 - cells.Width(label)); s.named {
 			row[0] = p.paint(faint, label) + room
 		} else {
 			row[0] = room + p.paint(faint, label)

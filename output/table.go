@@ -9,6 +9,8 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/olekukonko/tablewriter"
+
+	"nabla/expr/cells"
 )
 
 // The only file that knows tablewriter: its last version before 1, since the later ones
@@ -106,7 +108,7 @@ func newMarkdown(s *sheet) *markdown {
 			t.wide = make([]int, len(row))
 		}
 		for j, text := range row {
-			t.wide[j] = max(t.wide[j], tablewriter.DisplayWidth(text))
+			t.wide[j] = max(t.wide[j], cells.Width(text))
 		}
 	}
 	t.columns = make([]int, len(t.wide))
@@ -145,10 +147,11 @@ func (t *markdown) row(k int) (row []string) {
 func (t *markdown) padded(k int) []string {
 	row := t.row(k)
 	for j, text := range row {
+		room := spaces(t.wide[j] - cells.Width(text))
 		if t.columns[j] == left {
-			row[j] = tablewriter.PadRight(text, " ", t.wide[j])
+			row[j] = text + room
 		} else {
-			row[j] = tablewriter.PadLeft(text, " ", t.wide[j])
+			row[j] = room + text
 		}
 	}
 	return row
@@ -168,76 +171,97 @@ func (t *markdown) rule() string {
 	return rule
 }
 
-// render writes a table. Where there is much to draw tablewriter draws the heading and
-// one row of full width, and the rows follow that pattern, which tables of the same
-// heading and widths share: a row of tablewriter's takes microseconds.
+// render writes a table. Where there is much to draw, or a text that has not as many cells
+// as bytes, tablewriter draws the heading and one row of full width, and all rows follow
+// that pattern, which tables of the same widths share: a row of tablewriter's takes
+// microseconds, and it counts the cells of letters in its own way.
 func (p *printer) render(w io.Writer, s *style, head []string, rows [][]string) {
-	draw := func(w io.Writer, rows [][]string) {
-		var drawn bytes.Buffer
-		t := newTable(&drawn, s)
-		head := slices.Clone(head)
-		for j := range head {
-			if s.columns[j] == left { // tablewriter's headings have one side for all
-				wide := 0
-				for _, row := range rows {
-					wide = max(wide, tablewriter.DisplayWidth(row[j]))
-				}
-				head[j] = tablewriter.PadRight(head[j], " ", wide)
+	if few := p.sheets == 1 && len(rows) <= 8; patterns && !(few && plainRows(head, rows)) {
+		if pattern := p.pattern(s, head, rows); pattern != nil {
+			pattern.write(w, s, head, rows)
+			return
+		}
+	}
+	drawTable(w, s, head, rows)
+}
+
+// drawTable lets tablewriter draw all of a table.
+func drawTable(w io.Writer, s *style, head []string, rows [][]string) {
+	var drawn bytes.Buffer
+	t := newTable(&drawn, s)
+	head = slices.Clone(head)
+	for j := range head {
+		if s.columns[j] == left { // tablewriter's headings have one side for all
+			wide := 0
+			for _, row := range rows {
+				wide = max(wide, tablewriter.DisplayWidth(row[j]))
 			}
-		}
-		t.SetHeader(head)
-		t.AppendBulk(rows)
-		t.Render()
-		lines := strings.Split(drawn.String(), "\n")
-		for i, line := range lines[:len(lines)-1] {
-			w.Write([]byte(s.finish(i, line) + "\n"))
+			head[j] = tablewriter.PadRight(head[j], " ", wide)
 		}
 	}
-	if !patterns || p.sheets == 1 && len(rows) <= 8 {
-		draw(w, rows)
-		return
+	t.SetHeader(head)
+	t.AppendBulk(rows)
+	t.Render()
+	lines := strings.Split(drawn.String(), "\n")
+	for i, line := range lines[:len(lines)-1] {
+		w.Write([]byte(s.finish(i, line) + "\n"))
 	}
-	widest, ok := widestRow(head, rows)
-	if !ok {
-		draw(w, rows)
-		return
-	}
-	key := fmt.Sprint(len(head), s.columns, strings.Join(head, "\x00"), strings.Join(widest, " "))
-	pattern, ok := p.patterns[key]
-	if !ok {
-		var sample bytes.Buffer
-		draw(&sample, [][]string{widest})
-		pattern = newPattern(sample.String(), widest)
-		if p.patterns == nil || len(p.patterns) == 1000 {
-			p.patterns = map[string]*rowPattern{}
-		}
-		p.patterns[key] = pattern
-	}
-	if pattern == nil {
-		draw(w, rows)
-		return
-	}
-	io.WriteString(w, pattern.above)
-	var line []byte
-	for _, row := range rows {
-		line = pattern.append(line[:0], row, s.columns)
-		if _, err := w.Write(line); err != nil {
-			return // the printer's writer keeps it
-		}
-	}
-	io.WriteString(w, pattern.below)
 }
 
 // patterns is false where a test compares.
 var patterns = true
 
-// filler stands, as often as a column is wide, in the row that the others follow, whose
-// own texts are ASCII.
+// plainRows reports whether every text has as many cells as bytes.
+func plainRows(head []string, rows [][]string) bool {
+	for i := -1; i < len(rows); i++ {
+		texts := head
+		if i >= 0 {
+			texts = rows[i]
+		}
+		for _, s := range texts {
+			if !plainText(s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func plainText(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// cellsOf is how many cells a text takes whose colours take none.
+func cellsOf(s string) int {
+	for {
+		before, after, ok := strings.Cut(s, "\x1b[")
+		if !ok {
+			return cells.Width(s)
+		}
+		_, after, _ = strings.Cut(after, "m")
+		s = before + after
+	}
+}
+
+// A rowPattern is what stands between and behind the cells of a row, and the rule below the
+// heading.
+type rowPattern struct {
+	rule    string
+	between []string // before each cell, and after the last
+	width   []int
+}
+
+// filler stands, as often as a column is wide, in the rows that the others follow.
 const filler = "·"
 
-// widestRow is a row of fillers, each as wide as its column; false when a text is not
-// as wide as it has bytes.
-func widestRow(head []string, rows [][]string) (row []string, ok bool) {
+// pattern is that of a table, or nil if it has none: a column is empty, or tablewriter draws
+// what was not foreseen.
+func (p *printer) pattern(s *style, head []string, rows [][]string) *rowPattern {
 	width := make([]int, len(rows[0]))
 	for i := -1; i < len(rows); i++ {
 		texts := head
@@ -245,61 +269,80 @@ func widestRow(head []string, rows [][]string) (row []string, ok bool) {
 			texts = rows[i]
 		}
 		if i >= 0 && len(texts) != len(width) {
-			return nil, false
-		}
-		for j, s := range texts {
-			for k := range len(s) {
-				if s[k] < ' ' || s[k] >= 0x7f {
-					return nil, false
-				}
-			}
-			width[j] = max(width[j], len(s))
-		}
-	}
-	for _, n := range width {
-		if n == 0 {
-			return nil, false
-		}
-		row = append(row, strings.Repeat(filler, n))
-	}
-	return row, true
-}
-
-// A rowPattern is a table with one row: what stands above, between and behind its cells,
-// and below.
-type rowPattern struct {
-	above, below string
-	between      []string // before each cell, and after the last
-	width        []int
-}
-
-// newPattern takes a drawn table with a row of fillers apart; nil when it cannot.
-func newPattern(drawn string, row []string) *rowPattern {
-	p := &rowPattern{}
-	for i, cell := range row {
-		before, after, ok := strings.Cut(drawn, cell)
-		if !ok {
 			return nil
 		}
-		if i == 0 {
-			n := strings.LastIndexByte(before, '\n') + 1
-			p.above, before = before[:n], before[n:]
+		for j, text := range texts {
+			width[j] = max(width[j], cellsOf(text))
 		}
-		p.between, p.width, drawn = append(p.between, before), append(p.width, len(cell)/len(filler)), after
 	}
-	n := strings.IndexByte(drawn, '\n') + 1
-	if n == 0 || len(row) == 0 || strings.Contains(drawn, filler) {
+	key := fmt.Sprint(len(head), s.columns, width)
+	pattern, ok := p.patterns[key]
+	if !ok {
+		pattern = newPattern(s, len(head) > 0, width)
+		if p.patterns == nil || len(p.patterns) == 1000 {
+			p.patterns = map[string]*rowPattern{}
+		}
+		p.patterns[key] = pattern
+	}
+	return pattern
+}
+
+// newPattern takes a drawn table of fillers apart.
+func newPattern(s *style, headed bool, width []int) *rowPattern {
+	p := &rowPattern{width: width}
+	fillers := make([]string, len(width))
+	for j, n := range width {
+		fillers[j] = strings.Repeat(filler, n)
+	}
+	var head []string
+	if headed {
+		head = fillers
+	}
+	var b strings.Builder
+	drawTable(&b, s, head, [][]string{fillers})
+	drawn := b.String()
+	row := drawn[strings.LastIndexByte(drawn[:len(drawn)-1], '\n')+1:]
+	if above := strings.TrimSuffix(drawn, row); headed {
+		if p.rule = strings.TrimPrefix(above, row); p.rule == above {
+			return nil
+		}
+	} else if above != "" {
 		return nil
 	}
-	p.between, p.below = append(p.between, drawn[:n]), drawn[n:]
+	for _, cell := range fillers {
+		before, after, ok := strings.Cut(row, cell)
+		if !ok || cell == "" {
+			return nil
+		}
+		p.between, row = append(p.between, before), after
+	}
+	if strings.Contains(row, filler) {
+		return nil
+	}
+	p.between = append(p.between, row)
 	return p
+}
+
+// write writes the heading and the rows.
+func (p *rowPattern) write(w io.Writer, s *style, head []string, rows [][]string) {
+	var line []byte
+	if len(head) > 0 {
+		line = append(p.append(nil, head, s.columns), p.rule...)
+	}
+	for _, row := range rows {
+		line = p.append(line, row, s.columns)
+		if _, err := w.Write(line); err != nil {
+			return // the printer's writer keeps it
+		}
+		line = line[:0]
+	}
 }
 
 // append appends the line of a row.
 func (p *rowPattern) append(line []byte, row []string, align []int) []byte {
 	for j, s := range row {
 		line = append(line, p.between[j]...)
-		pad := p.width[j] - len(s)
+		pad := p.width[j] - cellsOf(s)
 		if align[j] == right {
 			line = appendSpaces(line, pad)
 		}

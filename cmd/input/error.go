@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"nabla/expr/cells"
 	"nabla/output/npy"
 )
 
@@ -28,7 +29,7 @@ type Error struct {
 	Msg     string // one line, lower case, no full stop
 	Hint    string // the likely fix, or ""
 	Excerpt string // the line, or what of it is around the place where it is long
-	Mark    int    // where in Excerpt the caret stands, in characters
+	Mark    int    // where in Excerpt the caret stands, in cells
 	Err     error  // what lies beneath, or nil
 }
 
@@ -107,7 +108,7 @@ func (e *Error) locate(text []byte, at, first int, base int64) {
 	if hi < len(text) && text[hi] != '\n' {
 		after += "…"
 	}
-	e.Excerpt, e.Mark = before+after, utf8.RuneCountInString(before)
+	e.Excerpt, e.Mark = before+after, cells.Width(before)
 }
 
 // printable shows what does not print as one visible character, so that a message

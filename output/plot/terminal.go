@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"nabla/expr/cells"
 )
 
 // A terminal is where pictures are characters.
@@ -115,15 +116,15 @@ func (l *Lines) text(t *terminal) string {
 	for _, k := range l.yticks(low, high, textRows/4) {
 		row := min(max(int((1-part(k.at, low, high))*textRows), 0), textRows-1)
 		labels[row] = k.label
-		left = max(left, utf8.RuneCountInString(k.label))
+		left = max(left, cells.Width(k.label))
 	}
 	c := l.braille(max(t.width-left-3, 4), low, high)
 	lettered := !t.color && l.alike()
 	for k := range l.Series {
-		cells := c.curve(l.X, &l.Series[k])
+		points := c.curve(l.X, &l.Series[k])
 		for i := range 3 { // where the other letters are not
-			if n := len(cells); lettered && n > 0 {
-				c.marks[cells[min(n-1, n*((2*i+1)*len(l.Series)+2*k)/(6*len(l.Series)))]] = letter(k)
+			if n := len(points); lettered && n > 0 {
+				c.marks[points[min(n-1, n*((2*i+1)*len(l.Series)+2*k)/(6*len(l.Series)))]] = letter(k)
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func (l *Lines) legend(b *strings.Builder, t *terminal, left int, lettered bool)
 		if lettered {
 			stroke = string(letter(k)) + string([]rune(stroke)[:1])
 		}
-		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[s.Ink%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
+		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[s.Ink%len(palette)]) + " " + cells.Cut(s.Name, t.width-left-5) + "\n")
 	}
 }
 
@@ -168,7 +169,7 @@ func (l *Lines) xaxis(b *strings.Builder, t *terminal, left, columns int) {
 	for _, k := range l.xticks(columns / 12) {
 		x := min(max(int(part(k.at, l.X[0], l.X[len(l.X)-1])*float64(columns)), 0), columns-1)
 		axis[x] = '┬'
-		n := utf8.RuneCountInString(k.label)
+		n := cells.Width(k.label)
 		at := min(max(left+2+x-n/2, free), t.width-n)
 		if at < free {
 			continue
@@ -178,7 +179,7 @@ func (l *Lines) xaxis(b *strings.Builder, t *terminal, left, columns int) {
 	}
 	b.WriteString(strings.Repeat(" ", left+1) + "└" + string(axis) + "\n")
 	b.WriteString(strings.TrimRight(string(names), " ") + "\n")
-	b.WriteString(strings.Repeat(" ", left+2+max(columns-utf8.RuneCountInString(l.XLabel), 0)/2) + cut(l.XLabel, columns) + "\n")
+	b.WriteString(strings.Repeat(" ", left+2+max(columns-cells.Width(l.XLabel), 0)/2) + cells.Cut(l.XLabel, columns) + "\n")
 }
 
 // alike reports whether only colour would tell two curves apart.
@@ -197,14 +198,6 @@ func (l *Lines) alike() bool {
 // letter is what stands on the k-th curve where there are no colours.
 func letter(k int) rune { return rune('a' + k%26) }
 
-// cut shortens a text to so many columns.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:max(n-1, 0)]) + "…"
-}
-
 // text draws each element two columns wide: in its colour, or as a sign and a digit, which
 // is ninths of the limit (a space between them, if there is room). What does not fit is drawn in blocks, each by its strongest element.
 func (h *Heat) text(t *terminal) string {
@@ -217,7 +210,7 @@ func (h *Heat) text(t *terminal) string {
 	}
 	var b strings.Builder
 	if h.Title != "" {
-		b.WriteString(cut(h.Title, t.width) + "\n")
+		b.WriteString(cells.Cut(h.Title, t.width) + "\n")
 	}
 	digits := len(fmt.Sprint(h.Rows - 1))
 	for i := range small.Rows {
@@ -242,7 +235,7 @@ func (h *Heat) text(t *terminal) string {
 		caption = fmt.Sprintf("%s from %.4g to %.4g, %s from %.4g below to %.4g", h.XLabel, h.XRange[0], h.XRange[1], h.YLabel, h.YRange[0], h.YRange[1])
 	}
 	if caption != "" {
-		b.WriteString(strings.Repeat(" ", digits+1) + cut(caption, t.width-digits-1) + "\n")
+		b.WriteString(strings.Repeat(" ", digits+1) + cells.Cut(caption, t.width-digits-1) + "\n")
 	}
 	strongest := fmt.Sprintf("%.4g", limit)
 	if t.color {
@@ -252,7 +245,7 @@ func (h *Heat) text(t *terminal) string {
 	}
 	b.WriteByte('\n')
 	if by > 1 || across > 1 {
-		b.WriteString(cut(fmt.Sprintf("strongest of %d × %d", by, across), t.width) + "\n")
+		b.WriteString(cells.Cut(fmt.Sprintf("strongest of %d × %d", by, across), t.width) + "\n")
 	}
 	return b.String()
 }
@@ -265,7 +258,7 @@ func (h *Heat) key(strongest string, limit float64, columns int) string {
 	}
 	text := "· is 0, " + nine
 	if slices.ContainsFunc(h.Data, func(v float64) bool { return v != v }) && h.Gap == nil {
-		if text += ", ? is nan"; utf8.RuneCountInString(text) > columns {
+		if text += ", ? is nan"; cells.Width(text) > columns {
 			text = strings.ReplaceAll(text, ", ", ",\n")
 		}
 	}
