@@ -79,8 +79,10 @@ type vigil struct {
 
 // listen hears signals from here on.
 func (v *vigil) listen() {
-	// A command is short and allocates for its result; collecting early only costs.
-	debug.SetGCPercent(400)
+	// A command is short and allocates for its result: collecting early costs, and late, too, as memory that
+	// has not come back is followed by fresh one. With 400 the gradient of 10^7 numbers, again and again,
+	// took 1.4 times the time, and the first 30 batch Jacobians of 17 MB 1.3 times.
+	debug.SetGCPercent(200)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(sig) { // as nohup wants
 			signal.Notify(v.signals, sig)

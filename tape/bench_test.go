@@ -31,7 +31,7 @@ func normals(scale float64, shape ...int) *tensor.Value {
 func answer(b *testing.B, q *Question) (a *Answer) {
 	b.Helper()
 	b.ReportAllocs()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // as the command does
 	for b.Loop() {
 		var err error
 		p, err := expr.Parse("", q.Prog.Text)

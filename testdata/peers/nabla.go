@@ -23,7 +23,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	debug.SetGCPercent(400) // as the command does
+	debug.SetGCPercent(200) // as the command does
 	op, text, wrt, inputs := os.Args[1], os.Args[2], strings.Split(os.Args[3], ","), os.Args[4]
 	prog, err := expr.Parse("", text)
 	check(err)
