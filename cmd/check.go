@@ -150,7 +150,7 @@ func runCheck(o *checkOptions) error {
 
 // settle checks the flags.
 func (o *checkOptions) settle() error {
-	if err := o.engineOptions.settle(o.streams); err != nil {
+	if err := o.engineOptions.settle(o.streams, o.Quiet); err != nil {
 		return err
 	}
 	if err := oneOf("report", o.Report, reportNames()...); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -126,7 +125,7 @@ func (o *deriveOptions) settle() error {
 	if err := o.outputOptions.settle(); err != nil {
 		return err
 	}
-	if err := o.engineOptions.settle(o.streams); err != nil {
+	if err := o.engineOptions.settle(o.streams, o.Quiet); err != nil {
 		return err
 	}
 	for _, cond := range o.Assert {
@@ -159,9 +158,7 @@ func (o *deriveOptions) toFile() bool { return o.Out != "" && o.Out != "-" }
 func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	q.Order, q.Diagonal = o.Order, o.Diagonal
 	q.Sparse = o.Sparse || o.Format == "mtx" && !o.Diagonal && (o.Op == "jacobian" || o.Op == "hessian")
-	stop := o.progress()
 	a, err := q.Answer()
-	stop()
 	if err != nil {
 		return nil, asData(err, q)
 	}
@@ -413,31 +410,4 @@ func notStrict(t output.Target) (why string) {
 	look(t.Value, "the value")
 	look(t.Payload, "the derivative ")
 	return why
-}
-
-// progress shows on stderr that work goes on, once it has lasted a second.
-func (o *deriveOptions) progress() (stop func()) {
-	if o.Progress == "never" || o.Quiet || o.Progress == "auto" && !terminal(o.err) {
-		return func() {}
-	}
-	done, gone := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		shown := false
-		for {
-			select {
-			case <-done:
-				if shown {
-					fmt.Fprint(o.err, "\r\033[K")
-				}
-				return
-			case <-tick.C:
-				shown = true
-				fmt.Fprintf(o.err, "\rnabla: %s, %v", o.Op, time.Since(o.start).Round(time.Second))
-			}
-		}
-	}()
-	return func() { close(done); <-gone }
 }

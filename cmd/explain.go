@@ -63,7 +63,7 @@ func runExplain(o *explainOptions) error {
 	if err := oneOf("format", o.Format, "table", "json", "dot"); err != nil {
 		return err
 	}
-	if err := o.settle(o.streams); err != nil {
+	if err := o.settle(o.streams, o.Quiet); err != nil {
 		return err
 	}
 	op, err := derivativeOf(o.Op)

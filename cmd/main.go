@@ -28,20 +28,28 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	stop     <-chan struct{}  // closed when the user has had enough
-	until    chan<- time.Time // told the time limit, once there is one
+	stop     <-chan struct{} // closed when the user has had enough
+	pace     chan<- pace     // told, once it is known
+}
+
+// A pace is what a command says of the time it may take.
+type pace struct {
+	deadline time.Time // the time limit, or zero
+	shown    bool      // stderr shows that work goes on
 }
 
 // Main runs a command line and returns its exit code. It never ends the process itself.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
-	stop, limit := make(chan struct{}), make(chan time.Time, 1)
-	r := &reporter{w: err}
+	stop, told := make(chan struct{}), make(chan pace, 1)
+	say := &stderr{w: err, since: time.Now()}
+	defer say.end()
+	r := &reporter{w: say}
 	if err := cmp.Or(scarce(), noTier(os.Getenv("NABLA_CPU"))); err != nil {
 		return r.report(err)
 	}
-	to := &stdout{w: out}
-	s := streams{in, to, err, stop, limit}
-	v := &vigil{r: r, to: to, stop: stop, limit: limit, done: make(chan error, 1), signals: make(chan os.Signal, 2)}
+	to := &stdout{w: out, say: say}
+	s := streams{in, to, say, stop, told}
+	v := &vigil{r: r, to: to, say: say, stop: stop, told: told, done: make(chan error, 1), signals: make(chan os.Signal, 2)}
 	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
 	// the process by itself, with the same exit code. A file that is being written has to go.
 	if writesFile(args) {
@@ -71,8 +79,9 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 type vigil struct {
 	r       *reporter
 	to      *stdout
-	stop    chan<- struct{}  // closed when the user has had enough
-	limit   <-chan time.Time // the time limit, once there is one
+	say     *stderr
+	stop    chan<- struct{} // closed when the user has had enough
+	told    <-chan pace
 	done    chan error
 	signals chan os.Signal
 }
@@ -94,15 +103,24 @@ func (v *vigil) listen() {
 
 // wait returns the exit code.
 func (v *vigil) wait() int {
-	var overdue <-chan time.Time
+	var overdue, tick <-chan time.Time
 	taken := int64(-1) // of the answer, when it was last looked at
 	for {
 		select {
 		case e := <-v.done:
 			return v.r.report(e)
-		case deadline := <-v.limit:
-			// The computation looks at the clock by itself; this is for when it does not.
-			overdue = time.After(time.Until(deadline) + grace)
+		case p := <-v.told:
+			if !p.deadline.IsZero() {
+				// The computation looks at the clock by itself; this is for when it does not.
+				overdue = time.After(time.Until(p.deadline) + grace)
+			}
+			if p.shown {
+				t := time.NewTicker(second)
+				defer t.Stop()
+				tick = t.C
+			}
+		case <-tick:
+			v.say.tick()
 		case <-overdue:
 			if v.to.shut() {
 				output.Abandon()
@@ -172,6 +190,7 @@ var patience = time.Minute
 // whole answers: while one is written it is not shut.
 type stdout struct {
 	w     io.Writer
+	say   *stderr
 	each  bool // every Write is an answer, or several
 	state atomic.Int32
 	taken atomic.Int64 // bytes that were written
@@ -191,6 +210,7 @@ func (s *stdout) Write(p []byte) (int, error) {
 		if err := pages.Check(); err != nil {
 			return 0, err
 		}
+		s.say.answered(s.w)
 	} else if s.state.Load() == closed {
 		return 0, &writeError{os.ErrDeadlineExceeded}
 	}
@@ -214,7 +234,10 @@ func (s *stdout) Write(p []byte) (int, error) {
 
 // file is the file behind a stream, or nil.
 func file(stream any) *os.File {
-	if s, ok := stream.(*stdout); ok {
+	switch s := stream.(type) {
+	case *stdout:
+		stream = s.w
+	case *stderr:
 		stream = s.w
 	}
 	f, _ := stream.(*os.File)

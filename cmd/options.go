@@ -60,6 +60,7 @@ type engineOptions struct {
 	Timeout                  time.Duration
 	MaxMemory                string
 	Stats                    bool
+	Progress                 string
 
 	start    time.Time
 	deadline time.Time
@@ -83,6 +84,7 @@ func (o *engineOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.MaxMemory, "max-memory", "80%", "`SIZE` ask for no more: 2GiB, 500M, 50%")
 	f.StringVar(&o.Conventions, "conventions", "default", "`default|tf|jax|torch` at kinks")
 	f.BoolVar(&o.Stats, "stats", false, "what it cost, on stderr")
+	f.StringVar(&o.Progress, "progress", "auto", "`auto|always|never` on stderr, after a second")
 }
 
 // outputOptions say how to print it.
@@ -92,7 +94,7 @@ type outputOptions struct {
 	Precision              int
 	Assert                 []string
 	Strict, Quiet, Verbose bool
-	Color, Progress        string
+	Color                  string
 }
 
 // bind binds the flags that say what becomes of the result.
@@ -107,7 +109,6 @@ func (o *outputOptions) bind(f *pflag.FlagSet) {
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say more on stderr")
 	f.StringVar(&o.Color, "color", "auto", "`auto|always|never` NO_COLOR is never")
-	f.StringVar(&o.Progress, "progress", "auto", "`auto|always|never` on stderr, after a second")
 }
 
 func formatNames() (names []string) {
@@ -144,7 +145,7 @@ func oneOf(flag, value string, values ...string) error {
 }
 
 // settle checks the flags of the engine and works out what they stand for.
-func (o *engineOptions) settle(s streams) (err error) {
+func (o *engineOptions) settle(s streams, quiet bool) (err error) {
 	o.start = time.Now()
 	if err := oneOf("mode", o.Mode, "auto", "forward", "reverse"); err != nil {
 		return err
@@ -154,6 +155,9 @@ func (o *engineOptions) settle(s streams) (err error) {
 	}
 	o.dtype, _ = tensor.ParseDType(o.DType)
 	if err := oneOf("conventions", o.Conventions, "default", "tf", "jax", "torch"); err != nil {
+		return err
+	}
+	if err := oneOf("progress", o.Progress, "auto", "always", "never"); err != nil {
 		return err
 	}
 	if o.Threads < 0 {
@@ -175,10 +179,10 @@ func (o *engineOptions) settle(s streams) (err error) {
 		return usage("", "--timeout %v: it is more than 0", o.Timeout)
 	case o.Timeout > 0:
 		o.deadline = o.start.Add(o.Timeout)
-		select {
-		case s.until <- o.deadline:
-		default:
-		}
+	}
+	select {
+	case s.pace <- pace{o.deadline, o.shows(s, quiet)}:
+	default:
 	}
 	return nil
 }
@@ -216,10 +220,7 @@ func (o *outputOptions) settle() error {
 	if o.Precision < 1 {
 		return usage("", "--precision %d: it is at least 1", o.Precision)
 	}
-	if err := oneOf("color", o.Color, "auto", "always", "never"); err != nil {
-		return err
-	}
-	return oneOf("progress", o.Progress, "auto", "always", "never")
+	return oneOf("color", o.Color, "auto", "always", "never")
 }
 
 // misnamed is the error for a file whose name says one format, and -f another.

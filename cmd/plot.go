@@ -171,7 +171,7 @@ func (o *plotOptions) toFile() bool { return o.Out != "" && o.Out != "-" }
 
 // settle checks the flags; orders are those of the derivatives to show.
 func (o *plotOptions) settle() (orders []int, err error) {
-	if err := o.engineOptions.settle(o.streams); err != nil {
+	if err := o.engineOptions.settle(o.streams, o.Quiet); err != nil {
 		return nil, err
 	}
 	if err := oneOf("kind", o.Kind, "auto", "line", "heat", "patches"); err != nil {
