@@ -46,6 +46,7 @@ var groupRows = []group{
 	{"shape", diagonalRows},
 	{"constructors", constructorRows},
 	{"shape", indexRows},
+	{"shape", segmentRows},
 	{"polynomials and curves", curveRows},
 	{"special functions", specialRows},
 	{"linear algebra", spectralRows},

@@ -106,26 +106,6 @@ var indexRows = []Op{
 		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
 		return t.Apply(opAdd, x, t.put(rows, t.reshape(idx, tensor.Shape{n}), s, Attr{Axes: []int{-len(s)}}))
 	}},
-	{Name: "segment_sum", Args: "x, #ids, #n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
-		x, ids := c.ref(0), c.ref(1)
-		n := c.int(2)
-		s := slices.Clone(c.t.Shape(x))
-		if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
-			c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
-		}
-		axis := -len(s)
-		s[0] = n
-		c.t.force(ids)
-		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
-		if !arePlaces(c.t.data(ids), n) {
-			for _, v := range c.t.data(ids) {
-				if v != math.Trunc(v) || v < 0 || v >= float64(n) {
-					c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
-				}
-			}
-		}
-		return c.t.put(x, ids, s, Attr{Axes: []int{axis}})
-	}},
 }
 
 // slice takes from:to:step (already within bounds) along an axis from the right.

@@ -36,7 +36,7 @@ var reduceRows = []Op{
 	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, #axis=None, #keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
 	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, #axis=None, #keepdims=false, #ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
 	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, #axis=None, #keepdims=false, #ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) <= ddof ? nan * sum(x, axis, keepdims) : count(x, axis) == 1 ? sum(x - x, axis, keepdims) : vector_norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
-	{Name: "count", Args: "x, #axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
+	{Name: "count", Alias: []string{"size", "numel"}, Args: "x, #axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
 		s := c.t.Shape(c.ref(0))
 		return c.t.Const(float64(reducedSize(s, c.axes(1, s))))
 	}},

@@ -157,7 +157,27 @@ var shapeRows = []Op{
 	{Name: "shape", Args: "x", Doc: "the sizes of the axes", Call: func(c *call) value {
 		return c.lo.field(&expr.Field{Span: c.at.Span, X: c.where(0), Name: "shape", NamePos: c.at.Start})
 	}},
+	{Name: "ndim", Args: "x", Doc: "how many axes it has", Call: func(c *call) value {
+		return c.t.constOf(float64(len(c.t.Shape(c.ref(0)))), tensor.Int64)
+	}},
+	{Name: "atleast_1d", Args: "x", Doc: "a number as a vector of one", Call: func(c *call) value {
+		s := c.t.Shape(c.ref(0))
+		return c.t.reshape(c.ref(0), append(ofOne(1-len(s)), s...))
+	}},
+	{Name: "atleast_2d", Args: "x", Doc: "a number or a vector as a matrix of one row", Call: func(c *call) value {
+		s := c.t.Shape(c.ref(0))
+		return c.t.reshape(c.ref(0), append(ofOne(2-len(s)), s...))
+	}},
+	{Name: "atleast_3d", Args: "x", Doc: "a vector as a matrix of one row, and axes of size 1 behind two", Call: func(c *call) value {
+		s := c.t.Shape(c.ref(0))
+		front := ofOne(min(1, 2-len(s)))
+		out := append(front, s...)
+		return c.t.reshape(c.ref(0), append(out, ofOne(3-len(out))...))
+	}},
 }
+
+// ofOne is so many axes of size 1, none of a negative number.
+func ofOne(n int) tensor.Shape { return slices.Repeat(tensor.Shape{1}, max(0, n)) }
 
 // target checks the shape of a reshape, filling in one -1.
 func (c *call) target(s []int, size int) tensor.Shape {

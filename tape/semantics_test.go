@@ -326,6 +326,12 @@ var values = []struct {
 	{"ones_like([1, 2]) + zeros_like([1, 2])", "[1, 1]", nil},
 	{"full_like([1, 2], 3)", "[3, 3]", nil},
 	{"segment_sum([1, 2, 3], [0, 1, 0], 2)", "[4, 2]", nil},
+	{"(segment_sum([1, 2, 3], [0, 2, 0]), segment_mean([1, 2, 3], [0, 2, 0]))", "([4, 0, 2], [2, 0, 2])", nil}, // as many as the ids name; 0 where none has one
+	{"(segment_max([1, 2, 3], [0, 2, 0]), segment_min([1, 2, 3], [0, 2, 0], n=4))", "([3, -inf, 2], [1, inf, 2, inf])", nil},
+	{"segment_max([[1, nan], [5, 2]], [0, 0])", "[[5, nan]]", nil},
+	{"grad([1, 2] @ segment_max(x, [0, 0, 1, 1]), x)", "[0.5, 0.5, 2, 0]", xs("x=[1, 1, 2, 0]")},
+	{"(size(x), size(x, 1), ndim(x), ndim(3))", "(6, 3, 2, 0)", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"(atleast_1d(3), atleast_2d([1, 2]), atleast_3d([1, 2]), atleast_3d([[1, 2]]).shape)", "([3], [[1, 2]], [[[1], [2]]], (1, 2, 1))", nil},
 	{"take([[1, 2], [3, 4]], [1, 1], axis=0)", "[[3, 4], [3, 4]]", nil},
 	{"outer([1, 2], [3, 4])", "[[3, 4], [6, 8]]", nil},
 	{"cross([1, 0, 0], [0, 1, 0])", "[0, 0, 1]", nil},

@@ -66,6 +66,12 @@ var structural = map[string][]string{
 	"take":            {"take(p, [2, 0, 2])", "take(m, [1, 0], axis=1)", "take(p, 1)", "take(c, [[0, 2], [2, 1]], axis=1)"},
 	"take_along_axis": {"take_along_axis(m, [[2, 0], [1, 1]])", "take_along_axis(m, [[0, 1, 0]], axis=0)"},
 	"segment_sum":     {"segment_sum(p, [1, 0, 1, 2], 4)", "segment_sum(n, [0, 0, 1], 2)"},
+	"segment_mean":    {"segment_mean(p, [1, 0, 1, 2], 4)", "segment_mean(n, [0, 0, 1])"},
+	"segment_max":     {"segment_max(p, [1, 0, 1, 2])", "segment_max(n, [0, 0, 1])", "segment_max(c, [2, 2], 3)[2]"},
+	"segment_min":     {"segment_min(p, [1, 0, 1, 2])", "segment_min(n, [0, 0, 1], 2)"},
+	"atleast_1d":      {"atleast_1d(s)", "atleast_1d(m)"},
+	"atleast_2d":      {"atleast_2d(s)", "atleast_2d(u)", "atleast_2d(c)"},
+	"atleast_3d":      {"atleast_3d(s)", "atleast_3d(u)", "atleast_3d(m)"},
 	"diag":            {"diag(u)", "diag(q)", "diag(u, 1)", "diag(q, -1)"},
 	"diagonal":        {"diagonal(q)", "diagonal(m, 1)", "diagonal(c)"},
 	"trace":           {"trace(q)", "trace(q, 1)"},
@@ -227,7 +233,7 @@ var structural = map[string][]string{
 
 // notSmooth are operations without a derivative of their own; their values are checked
 // in semantics_test.go.
-var notSmooth = strings.Fields("count argmax argmin argsort any all count_nonzero nanargmax nanargmin searchsorted digitize isposinf isneginf signbit isclose allclose tri logical_xor float32 int64 bool shape adjust_contrast " +
+var notSmooth = strings.Fields("count argmax argmin argsort any all count_nonzero nanargmax nanargmin searchsorted digitize isposinf isneginf signbit isclose allclose tri logical_xor float32 int64 bool shape ndim adjust_contrast " +
 	"zeros ones full zeros_like ones_like full_like eye arange linspace one_hot rand randn randint")
 
 func TestStructuralTableIsComplete(t *testing.T) {

@@ -432,32 +432,13 @@ var shapeOps = sync.OnceValue(func() map[string]func(*call) any {
 			}
 			return out
 		},
-		"segment_sum": func(c *call) any {
-			x, ids := c.tensor(0, "data", "x"), c.tensor(1, "segment_ids", "ids")
-			if len(x.Shape) == 0 || len(ids.Shape) != 1 || ids.Shape[0] != x.Shape[0] {
-				fail("segment_sum of shapes %v and %v", x.Shape, ids.Shape)
-			}
-			n := 0
-			for _, k := range ids.Data {
-				n = max(n, int(k)+1)
-			}
-			n = c.integer(2, n, "num_segments", "n")
-			out := blank(tensor.Float64, append(tensor.Shape{n}, x.Shape[1:]...))
-			w := tensor.Shape(x.Shape[1:]).Size()
-			for i, k := range ids.Data {
-				if k < 0 || int(k) >= n {
-					continue
-				}
-				for j := range w {
-					out.Data[int(k)*w+j] += x.Data[i*w+j]
-				}
-			}
-			return out
-		},
-		"length": func(c *call) any { return float64(len(items(c.need(0)))) },
-		"shape":  func(c *call) any { return shapeTuple(c.tensor(0, "x").Shape) },
-		"size":   func(c *call) any { return float64(c.tensor(0, "x").Size()) },
-		"ndim":   func(c *call) any { return float64(len(c.tensor(0, "x").Shape)) },
+		"segment_sum": segments(0, func(sum, v float64) float64 { return sum + v }),
+		"segment_max": segments(math.Inf(-1), func(most, v float64) float64 { return max(most, v) }),
+		"segment_min": segments(math.Inf(1), func(least, v float64) float64 { return min(least, v) }),
+		"length":      func(c *call) any { return float64(len(items(c.need(0)))) },
+		"shape":       func(c *call) any { return shapeTuple(c.tensor(0, "x").Shape) },
+		"size":        func(c *call) any { return float64(c.tensor(0, "x").Size()) },
+		"ndim":        func(c *call) any { return float64(len(c.tensor(0, "x").Shape)) },
 		"cast": func(c *call) any {
 			d := dtypeName(c.need(1, "dtype"))
 			return castTo(c.tensor(0, "x"), d)
@@ -502,4 +483,33 @@ func arange(c *call) any {
 		out.Data[i] = lo + float64(i)*step
 	}
 	return out
+}
+
+// segments folds the rows of its first argument that have one id, beginning with first.
+func segments(first float64, fold func(so, v float64) float64) func(c *call) any {
+	return func(c *call) any {
+		x, ids := c.tensor(0, "data", "x"), c.tensor(1, "segment_ids", "ids")
+		if len(x.Shape) == 0 || len(ids.Shape) != 1 || ids.Shape[0] != x.Shape[0] {
+			fail("segments of shapes %v and %v", x.Shape, ids.Shape)
+		}
+		n := 0
+		for _, k := range ids.Data {
+			n = max(n, int(k)+1)
+		}
+		n = c.integer(2, n, "num_segments", "n")
+		out := blank(tensor.Float64, append(tensor.Shape{n}, x.Shape[1:]...))
+		for i := range out.Data {
+			out.Data[i] = first
+		}
+		w := tensor.Shape(x.Shape[1:]).Size()
+		for i, k := range ids.Data {
+			if k < 0 || int(k) >= n {
+				continue
+			}
+			for j := range w {
+				out.Data[int(k)*w+j] = fold(out.Data[int(k)*w+j], x.Data[i*w+j])
+			}
+		}
+		return out
+	}
 }
