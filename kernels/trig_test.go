@@ -60,6 +60,18 @@ var trigPairs = []struct {
 	{"polygamma", nil, PolygammaOf, 4}, // no kernel
 }
 
+// alone are functions without a kernel.
+var alone = []struct {
+	name  string
+	of    func(a []float64) float64
+	bound float64
+}{
+	{"i0", func(a []float64) float64 { return I0Of(a[0]) }, 1},
+	{"i1", func(a []float64) float64 { return I1Of(a[0]) }, 1},
+	{"i0e", func(a []float64) float64 { return I0eOf(a[0]) }, 1},
+	{"i1e", func(a []float64) float64 { return I1eOf(a[0]) }, 1},
+}
+
 // TestTrigAccuracy measures every function. The list it compares with, and rewrites
 // under -update, is what nabla ops prints; it was measured with
 //
@@ -88,6 +100,9 @@ func TestTrigAccuracy(t *testing.T) {
 	}
 	for _, f := range trigPairs {
 		measure(f.name, f.bound, func(a []float64) float64 { return f.of(a[0], a[1]) })
+	}
+	for _, f := range alone {
+		measure(f.name, f.bound, f.of)
 	}
 	if *update {
 		if err := os.WriteFile(name, []byte(list.String()), 0o644); err != nil {

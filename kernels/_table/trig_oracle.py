@@ -100,8 +100,11 @@ DOM = {
     "digamma": gammas + [exps(0, 1014, False), near(*psizeros), near(*psizeros), exps(-1021, -60), uni(-1e4, -20), lambda: -exps(5, 45, False)()],
 }
 
+bessel = [uni(-40, 40), uni(-4, 4), exps(-30, 9), near(20.0, -20.0, 60.0, 1000.0)]
 
 DOM["cospi"] = DOM["sinpi"]
+DOM["i0"] = DOM["i1"] = [lambda f=f: max(-713.0, min(713.0, f())) for f in bessel]
+DOM["i0e"] = DOM["i1e"] = bessel
 
 
 def atan2():
@@ -172,6 +175,7 @@ FUN = {
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
     "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfcinv": lambda x: inverse_erfc(x), "normquantile": lambda p: -m.sqrt(2) * inverse_erfc(2 * p), "hazard": lambda x: m.exp(-x * x / 2) * m.sqrt(2 / m.pi) / m.erfc(-x / m.sqrt(2)), "gauss": lambda x: m.exp(-x * x), "normpdf": lambda x: m.exp(-x * x / 2) / m.sqrt(2 * m.pi), "erfinv": m.erfinv,
     "erfinvslope": lambda x: m.sqrt(m.pi) / 2 * m.exp(inverse_erfc(1 - abs(x)) ** 2), "normquantileslope": lambda p: m.sqrt(2 * m.pi) * m.exp(inverse_erfc(2 * p) ** 2),
+    "i0": lambda x: m.besseli(0, x), "i1": lambda x: m.besseli(1, x), "i0e": lambda x: m.besseli(0, x) * m.exp(-abs(x)), "i1e": lambda x: m.besseli(1, x) * m.exp(-abs(x)),
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
     "digamma": m.digamma, "atan2": m.atan2, "hypot": lambda x, y: m.sqrt(x * x + y * y), "polygamma": lambda n, x: m.polygamma(int(n), x),
 }
