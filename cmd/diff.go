@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -115,7 +116,7 @@ func runDiff(o *diffOptions) error {
 	}
 	var sides [2][]namedArray
 	for i, file := range o.Args {
-		src := &input.Source{Stdin: o.input(), Options: input.Options{MaxBytes: limit}}
+		src := &input.Source{Stdin: o.input(), Options: input.Options{MaxBytes: limit, Threads: runtime.GOMAXPROCS(0)}}
 		var notes []string
 		if sides[i], notes, err = readArrays(src, file); err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 func (o *inputOptions) load(s streams, engine *engineOptions, with []string, each, quiet bool) (*input.Document, *input.Source, error) {
 	src := &input.Source{
 		In: o.In, At: o.At, Const: o.Const, With: with, Each: each,
-		Stdin: s.input(), Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
+		Stdin: s.input(), Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit, Threads: engine.Threads},
 	}
 	if slices.Contains(o.Program, "-") {
 		src.Reader = "-p -"

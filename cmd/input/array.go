@@ -78,6 +78,13 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			if leaf == unknown {
 				leaf = depth // [[], []] has shape (2, 0)
 			}
+		} else if more, end := p.expected(i, len(out)); len(more) > 0 && (leaf == depth || leaf == unknown) {
+			leaf = depth
+			if len(out)+len(more) > cap(out) {
+				out = p.grow(out, len(more))
+			}
+			out, i = append(out, more...), end
+			p.count[depth] += len(more)
 		} else {
 			f, end, ok := number(b, i)
 			if leaf == depth && ok && f-f == 0 {
@@ -110,7 +117,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 				leaf = depth
 			}
 			if len(out) == cap(out) {
-				out = p.grow(out)
+				out = p.grow(out, 1)
 			}
 			out = append(out, f)
 			p.count[depth]++
@@ -147,10 +154,12 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 }
 
 // row reads the numbers from f on, which is b[i:end], that a comma follows at once, as most
-// programs write a row, while there is room for them. It returns the first that it leaves.
+// programs write a row, while there is room for them, but some thousands at most. It returns the first that it
+// leaves.
 func (p *parser) row(out []float64, i int, f float64, end int) (_ []float64, at int, _ float64, _ int, ok bool) {
 	b := p.b
-	for ok = true; ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < cap(out); {
+	most := min(cap(out), len(out)+aheadNumbers)
+	for ok = true; ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < most; {
 		out = append(out, f)
 		for i = end + 1; i < len(b) && isSpace(b[i]); i++ {
 		}
@@ -218,9 +227,9 @@ func (p *parser) room() []float64 {
 	return p.arena[:0]
 }
 
-// grow moves the numbers of the tensor being read to a block that holds the rest of the text.
-func (p *parser) grow(out []float64) []float64 {
-	return append(p.pool.numbers(max(p.numbers, len(out)+1)), out...)
+// grow moves the numbers of the tensor being read to a block that holds the rest of the text, or n more.
+func (p *parser) grow(out []float64, n int) []float64 {
+	return append(p.pool.numbers(max(p.numbers, len(out)+n)), out...)
 }
 
 // outOfRange stops at the number b[at:end], which is too large for a float64.

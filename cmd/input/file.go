@@ -49,7 +49,7 @@ func (s *Source) document(name string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ReadJSON(in.name, text)
+	return readJSON(in.name, text, s.Threads)
 }
 
 // file reads the value in a file, or the part of it after a colon: @w.npz:layer1.w.
@@ -81,7 +81,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	if streamed && !hasExt(name, ".json") || holdsTable(name, text) {
 		return tableOf(in, path, key, text)
 	}
-	v, err := jsonOf(in, spec, path, text)
+	v, err := s.jsonOf(in, spec, path, text)
 	return v, nil, err
 }
 
@@ -100,12 +100,12 @@ func tableOf(in *stream, path, key string, text []byte) (*tensor.Value, []string
 }
 
 // jsonOf is the JSON of a text, or the part of it that spec names.
-func jsonOf(in *stream, spec, path string, text []byte) (*tensor.Value, error) {
+func (s *Source) jsonOf(in *stream, spec, path string, text []byte) (*tensor.Value, error) {
 	name, key, _ := cutPart(spec)
-	v, err := readJSONValue(in.name, path, text)
+	v, err := readJSONValue(in.name, path, text, s.Threads)
 	if err != nil && key != "" { // beside the part there may stand what are no values, as in a result
 		if part, valid := partText(text, key); part != nil {
-			v, err = readJSONValue(in.name, path, part)
+			v, err = readJSONValue(in.name, path, part, s.Threads)
 			if e, ok := err.(*Error); ok {
 				e.Path, e.Line, e.Excerpt = strings.Replace(e.Path, path, key, 1), 0, "" // of the part alone
 			}

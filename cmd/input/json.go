@@ -40,6 +40,7 @@ type Document struct {
 // Options bound a reader. The zero value has sensible bounds.
 type Options struct {
 	MaxBytes int64 // of one file, or of one line with Lines
+	Threads  int   // that read a text; one, if it is 0
 }
 
 const (
@@ -58,12 +59,16 @@ const (
 //	object = { "data": tensor, "shape", "dtype", "trainable" } | a record of values .
 //	list   = "[" value { "," value } "]" .                    when an object stands anywhere inside
 func ReadJSON(name string, text []byte) (doc *Document, err error) {
-	return (&parser{file: name, first: 1, b: text}).read()
+	return readJSON(name, text, 1)
+}
+
+func readJSON(name string, text []byte, threads int) (doc *Document, err error) {
+	return (&parser{file: name, first: 1, b: text, threads: threads}).read()
 }
 
 // readJSONValue reads a text that is one value; path is what messages call it.
-func readJSONValue(name, path string, text []byte) (v *tensor.Value, err error) {
-	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
+func readJSONValue(name, path string, text []byte, threads int) (v *tensor.Value, err error) {
+	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}, threads: threads}
 	defer p.catch(&err)
 	p.begin()
 	v = p.value()
@@ -99,6 +104,8 @@ type parser struct {
 	arena   []float64 // the unused rest of the block that tensors are cut from
 	numbers int       // numbers that may still come; -1 before they are counted
 	lists   bitset    // where arrays begin that hold an object; nil before anyone asked
+	threads int       // that read numbers ahead, this one among them
+	ahead   ahead
 
 	pool *pool // what documents are made of; nil when each keeps its own
 }
@@ -112,7 +119,7 @@ type step struct {
 // read reads a document. It begins anew each time, in the memory it has.
 func (p *parser) read() (doc *Document, err error) {
 	defer p.catch(&err)
-	p.i, p.path, p.depth, p.lists, p.arena = 0, p.path[:0], 0, nil, nil
+	p.i, p.path, p.depth, p.lists, p.arena, p.ahead.end = 0, p.path[:0], 0, nil, nil, 0
 	p.pool.again()
 	p.begin()
 	switch c := p.b[p.i]; {

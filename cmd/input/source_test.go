@@ -308,7 +308,7 @@ func world(t *testing.T) {
 
 // eval is a stand-in for the language: plain numbers and arrays.
 func eval(text, origin string) (*tensor.Value, error) {
-	v, err := readJSONValue("", "", []byte(text))
+	v, err := readJSONValue("", "", []byte(text), 1)
 	if err != nil {
 		return nil, errors.New("syntax")
 	}
