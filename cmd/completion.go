@@ -35,15 +35,25 @@ func newCompletion(s streams, row *command) *cobra.Command {
 		case "bash":
 			return bashCompletion(root, s.out)
 		case "zsh":
-			return root.GenZshCompletion(s.out)
+			return firstEquals(s.out, root.GenZshCompletion)
 		case "fish":
-			return root.GenFishCompletion(s.out, true)
+			return firstEquals(s.out, func(w io.Writer) error { return root.GenFishCompletion(w, true) })
 		case "powershell":
 			return root.GenPowerShellCompletionWithDesc(s.out)
 		}
 		shells := []string{"bash", "zsh", "fish", "powershell"}
 		return usage(cmp.Or(expr.DidYouMean(args[0], shells), "there is one for "+strings.Join(shells, ", ")), "no completion for %s", args[0])
 	})
+}
+
+// firstEquals writes cobra's script, which takes --at=x= for the flag of --at=x=@FILE.
+func firstEquals(w io.Writer, write func(io.Writer) error) error {
+	var script bytes.Buffer
+	if err := write(&script); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.ReplaceAll(script.String(), "-.*=", "-[^=]*="))
+	return err
 }
 
 // bashCompletion writes cobra's script, which takes the words of the line from the package
@@ -127,8 +137,11 @@ func completeFlags(c *cobra.Command) {
 		var value string
 		value, f.Usage = usageOf(f)
 		f.Annotations = maps.Clone(f.Annotations)
-		if list := strings.Split(value, "|"); len(list) > 1 {
+		switch list := strings.Split(value, "|"); {
+		case len(list) > 1:
 			c.RegisterFlagCompletionFunc(f.Name, oneWord(list...))
+		case !strings.Contains(value, "FILE") && !slices.Contains([]string{"at", "const", "with", "op"}, f.Name):
+			c.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
 		}
 	})
 	if c.Flags().Lookup("in") != nil {

@@ -293,6 +293,9 @@ func TestCommandLines(t *testing.T) {
 		{"completion bash", "", 0, "__complete", ""},
 		{"completion bash", "", 0, `read -ra words <<< "\$line"`, ""}, // without the package bash-completion
 		{"completion bash", "", 0, "_init_completion -n =:@ ", ""},    // as in --at x=@FILE
+		{"completion zsh", "", 0, `=~ '-\[\^=\]\*='`, ""},             // the flag of --at=x=@FILE is --at=
+		{"completion fish", "", 0, `match -r -- '-\[\^=\]\*='`, ""},   // so, too
+		{"__complete grad --timeout 1", "", 0, "^:4\n$", "NoFile"},    // no file
 		{"completion", "", 2, "", "which shell"},
 		{"__complete x --at x=@../testdata/gui", "", 0, "^x=@../testdata/guide.json\n:4\n", "."},
 		{"__complete vjp x --with @../testdata/in", "", 0, "^@../testdata/inputs/\n:6\n", "."}, // it goes on
