@@ -240,10 +240,25 @@ const unspoken = "/-: "
 func unspeakable(doc *input.Document, p *expr.Program) string {
 	for _, v := range doc.Vars {
 		dotted := strings.ReplaceAll(v.Name, "/", ".") // as records of others are taken apart
-		if strings.ContainsAny(v.Name, unspoken) && (strings.Contains(p.Text, v.Name) || strings.Contains(p.Text, dotted)) {
+		joined := strings.Map(func(r rune) rune {
+			if strings.ContainsRune(unspoken, r) {
+				return '_'
+			}
+			return r
+		}, v.Name)
+		said := func(name string) bool { return strings.Contains(p.Text, name) }
+		if strings.ContainsAny(v.Name, unspoken) && (said(v.Name) || said(dotted) || said(joined)) {
 			hint := quoted(v.Name) + " is no name in a program"
-			if ext := filepath.Ext(v.From); ext == ".npz" || ext == ".json" {
-				hint += ": --at k=@" + v.From + ":" + v.Name + " makes it k"
+			if ext := filepath.Ext(v.From); slices.Contains([]string{".npz", ".json", ".csv", ".tsv"}, ext) {
+				name := "k"
+				if said(joined) {
+					name = joined
+				}
+				at := name + "=@" + v.From + ":" + v.Name
+				if strings.Contains(at, " ") {
+					at = "'" + at + "'"
+				}
+				hint += ": --at " + at + " makes it " + name
 			}
 			return hint
 		}

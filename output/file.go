@@ -149,6 +149,12 @@ func placeOf(path string) (place, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if to, err := os.Readlink(path); err == nil { // the file comes to be where the link points
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(path), to)
+			}
+			return placeOf(to)
+		}
 		return p, nil // that a directory is missing is found by beside
 	case err != nil:
 		return p, err

@@ -78,6 +78,11 @@ func TestToFile(t *testing.T) {
 	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
 		t.Error("the link was replaced by a file")
 	}
+	ahead := filepath.Join(dir, "ahead")
+	os.Symlink("new.json", ahead)
+	if err := ToFile(ahead, say("four")); err != nil || inside(t, dir) != "ahead g.json link new.json" {
+		t.Errorf("through a link to nothing: %v, there are %s, want new.json to have come", err, inside(t, dir))
+	}
 	if err := ToFile(os.DevNull, say("x")); err != nil {
 		t.Errorf("to %s: %v", os.DevNull, err)
 	}

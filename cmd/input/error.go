@@ -140,5 +140,5 @@ func quote(s string) string {
 		}
 		s = s[:cut] + "…"
 	}
-	return "'" + printable(s) + "'"
+	return "'" + cells.Show(s) + "'"
 }

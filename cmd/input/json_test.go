@@ -233,8 +233,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [1], "shape": [1, 1e18]}}`, `x.shape[1]: a size of 1e+18 is too large (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1, [2]]}}`, `x.data[1]: an array where the elements before are numbers (line 1, column 20, byte 19)`, asList},
 	{`{"x": {"data": [[9007199254740992], [-9007199254740993]], "dtype": "int64"}}`, `x.data[1][0]: -9007199254740993 is beyond 2^53, where whole numbers are no longer exact (line 1, column 38, byte 37)`, `without "dtype": "int64" it is read as the nearest float64`}, // which is read as 2^53
-	{`{"a": {"x\u001b[31m": 1}}`, `a: the name 'x·[31m' has the character U+001B, which cannot be seen (line 1, column 8, byte 7)`, ``},
-	{`{"x\u202e": 1}`, `the name 'x·' has the character U+202E, which cannot be seen (line 1, column 2, byte 1)`, ``},
+	{`{"a": {"x\u001b[31m": 1}}`, `a: the name 'x<U+001B>[31m' has the character U+001B, which cannot be seen (line 1, column 8, byte 7)`, ``},
+	{`{"x\u202e": 1}`, `the name 'x<U+202E>' has the character U+202E, which cannot be seen (line 1, column 2, byte 1)`, ``},
 	{`{"x": {"data": [1.5], "dtype": "int64"}}`, `x.data[0]: 1.5 is not a whole number, as int64 wants (line 1, column 17, byte 16)`, ``},
 	{`{"x": {"data": [[1, 2], [3, 9007199254740993e3]], "dtype": "int64"}}`, `x.data[1][1]: 9007199254740993e3 is beyond 2^53, where whole numbers are no longer exact (line 1, column 29, byte 28)`, `without "dtype": "int64" it is read as the nearest float64`},
 	{`{"x": {"data": [1, 1e39], "dtype": "float32"}}`, `x.data[1]: 1e39 is out of range of float32 (line 1, column 20, byte 19)`, ``},

@@ -105,7 +105,7 @@ func TestReadTable(t *testing.T) {
 		{"a,b\n1,2,3\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
 		{"a,b\n1,\n", `t.csv: x[0][1]: a number is missing (line 2, column 3, byte 6)`}, // names, and the cell that is wrong
 		{"a,b\n1,x\n", `t.csv: x[0][1]: 'x' is not a number (line 2, column 3, byte 6)`},
-		{"\xff\xfe\n1\n", `t.csv: x[0][0]: '··' is not a number (line 1, column 1, byte 0)`},
+		{"\xff\xfe\n1\n", `t.csv: x[0][0]: '<0xff><0xfe>' is not a number (line 1, column 1, byte 0)`},
 		{"1,,2\n", `t.csv: x[0][1]: a number is missing (line 1, column 3, byte 2)`},
 		{"1,2,\n", `t.csv: x[0][2]: a number is missing (line 1, column 5, byte 4)`},
 		{",1\n", `t.csv: x[0][0]: a number is missing (line 1, column 1, byte 0)`},
@@ -241,7 +241,7 @@ func TestColumnsAreTheTable(t *testing.T) {
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,b\n1,2,3": "as many names", "a,b\n1,x\n": "@t.csv:NAME reads one", "a;b\n1;x": "@t.csv:NAME reads one", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a": "", "a,b": "no row follows", "a;b\n\n": "no row follows",
-		"NA,NA\n1,2": "nan", "'1','2'\n3,4": "without quotes", "\"1,5\";2": "decimal comma", "1,2,\n": "remove the ',' at the end",
+		"NA,NA\n1,2": "nan", "\"1,000\",2\n": "thousands stand without commas", "\"3,4\n": "not closed", "'1','2'\n3,4": "without quotes", "\"1,5\";2": "decimal comma", "1,2,\n": "remove the ',' at the end",
 		"1,2,\n3,4,\n": "remove the ','", "1,\n2,3\n": "nan", "1;2\n3;\n": "nan", "1;2\n3;4;\n": "remove the ';'", "1,\n2\n": "remove", // another row tells
 		`"a",2` + "\n": "", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {

@@ -192,6 +192,18 @@ const (
 	writePoint = "a decimal comma is written as a point"
 )
 
+// hasThousands reports whether a text is a number that may have commas between its thousands.
+func hasThousands(text string) bool {
+	text, _, _ = strings.Cut(strings.Trim(text, `"'+-`), ".")
+	parts := strings.Split(text, ",")
+	for i, p := range parts {
+		if i > 0 && len(p) != 3 || p == "" || len(p) > 3 || strings.Trim(p, "0123456789") != "" {
+			return false
+		}
+	}
+	return len(parts) > 1
+}
+
 // isTooLarge reports whether a text is a number beyond float64.
 func isTooLarge(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
@@ -208,8 +220,12 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 		return what + " is out of range of float64", "infinity is written inf"
 	case strings.Contains(what, "_"):
 		hint = "digits stand without _"
+	case hasThousands(what):
+		hint = "thousands stand without commas, and a decimal comma is written as a point"
 	case strings.Contains(what, ","):
 		hint = writePoint
+	case what[0] == '"' && strings.Count(what, `"`) == 1:
+		hint = "the quotation mark is not closed"
 	case strings.Trim(what, "'") != what:
 		hint = "write numbers without quotes"
 	case isMissing(what):
