@@ -38,7 +38,8 @@ unexpected character $, in line 2 (model.nabla:2:7)
 		{"", "if x > 0 {\n", `
 expected }, found the end
     if x > 0 {
-              ^`},
+              ^
+    hint: close the { of column 10`},
 		{"", "\tx +\t$", "\nunexpected character $\n    \tx +\t$\n    \t   \t^"}, // tabs stay, so that the mark aligns
 		{"", "日本 + $", "\nunexpected character $\n    日本 + $\n           ^"},     // wide characters take two cells
 		{"", "a\u0302 + $", "\nunexpected character $\n    a\u0302 + $\n        ^"},

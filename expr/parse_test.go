@@ -467,6 +467,7 @@ var mistakes = []struct {
 	{"if x = 3 { }", 1, 6, "expected {, found =", "=="},
 	{"if {a: 1}.a { }", 1, 4, "found {", "parentheses"},
 	{"if x", 1, 5, "expected {, found the end", "braces"},
+	{"if x > 1 { y", 1, 13, "expected }, found the end", "close the { of column 10"},
 	{"if (x > 0) x else y", 1, 12, "expected {, found x", "braces"},
 	{"if x { 1 } else y", 1, 17, "expected {, found y", "braces"},
 	{"while x 1", 1, 9, "expected {, found 1", "braces"},

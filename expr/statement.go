@@ -1,6 +1,9 @@
 package expr
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // program = { statement end } . A block was opened at open.
 func (p *parser) stmts(end Kind, open Pos) []Stmt {
@@ -10,16 +13,19 @@ func (p *parser) stmts(end Kind, open Pos) []Stmt {
 		if p.tok.Kind == end {
 			return list
 		}
-		if p.tok.Kind == EOF {
-			p.hint(p.within(open), "expected "+end.String())
-		}
+		p.openBlock(end, open)
 		list = append(list, p.stmt())
-		if p.tok.Kind == EOF && end != EOF {
-			p.hint(p.within(open), "expected "+end.String())
-		}
+		p.openBlock(end, open)
 		if p.tok.Kind != Newline && p.tok.Kind != end {
 			p.unfinished(list[len(list)-1])
 		}
+	}
+}
+
+// openBlock complains where the text ends before the block at open does.
+func (p *parser) openBlock(end Kind, open Pos) {
+	if p.tok.Kind == EOF && end != EOF {
+		p.hint(cmp.Or(p.within(open), p.closeFirst(open)), "expected "+end.String())
 	}
 }
 

@@ -445,9 +445,12 @@ func (c *call) distinct(axes []int, rank, i int) (out []int) {
 func (c *call) axis(a, rank, i int) int {
 	if a < -rank || a >= rank {
 		m := &Misuse{Kind: "shape", Msg: fmt.Sprintf("axis %d is out of range for %s", a, axes(rank)), Pos: expr.NoPos}
-		if rank == 1 {
+		switch {
+		case rank == 0:
+			m.Hint = "a number has no axes: leave it out"
+		case rank == 1:
 			m.Hint = "the axis is 0, or -1"
-		} else if rank > 0 {
+		default:
 			m.Hint = fmt.Sprintf("axes are 0 to %d, or -1 to %d from the last", rank-1, -rank)
 		}
 		c.lo.failWith(c.where(i), m)
