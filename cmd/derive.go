@@ -79,6 +79,9 @@ func newDerive(s streams, row *command) *cobra.Command {
 func runDerive(o *deriveOptions) error {
 	if o.Each && o.Format == "" && !o.Raw {
 		o.Format = "ndjson"
+		if other, yes := output.Misnamed(o.Out, o.Format); yes {
+			return notEach(other)
+		}
 	}
 	if err := o.settle(); err != nil {
 		return err

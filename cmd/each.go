@@ -19,11 +19,16 @@ import (
 	"nabla/tape"
 )
 
+// notEach refuses a format that has no lines.
+func notEach(format string) error {
+	return usage("it writes ndjson, or numbers with --raw", "--each does not write %s", format)
+}
+
 // runEach answers one question for each line of the input, in memory that does not grow
 // with their number. A line that cannot be answered gives its error in its place.
 func runEach(o *deriveOptions, prog *expr.Program) error {
 	if !slices.Contains([]string{"ndjson", "json", "raw"}, o.Format) {
-		return usage("it writes ndjson, or numbers with --raw", "--each does not write %s", o.Format)
+		return notEach(o.Format)
 	}
 	if o.Format == "json" {
 		o.Format = "ndjson"

@@ -143,6 +143,8 @@ func TestCommandLines(t *testing.T) {
 		{"grad x^2 -i -", `{"X": 3}`, 4, "", "x has no value.*called X"},
 		{"grad alpha*x+alhpa -a x=1,alpha=2", "", 3, "", "unknown name alhpa\n.*\n +\\^~~~~\n.*did you mean alpha"},
 		{"grad alpha*x+alhpa -a x=1", "", 3, "", "unknown name alhpa"},
+		{"grad " + strings.Repeat("x", 101), "", 4, "", "^nabla: x*…x* has no value\n.*\n.*\n    hint: -i FILE reads it"},
+		{"grad x^2 --each -i - -o e.npy", "{\"x\": 1}", 2, "", "--each does not write npy"},
 		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
 		{"--hessian x^2 -a x=1", "", 2, "", "unknown flag --hessian\n.*write nabla hessian"},
 		{"grad x^2 --x=3", "", 2, "", "unknown flag --x\n.*--at x=3"},

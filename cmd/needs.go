@@ -64,8 +64,10 @@ func (n *needs) missing(doc *input.Document) error {
 		return err
 	}
 	hint := cmp.Or(fileHint(p), unspeakable(doc, p))
-	switch {
-	case len(lack) > 10, len(strings.Join(lack, "")) > 100:
+	switch long := len(strings.Join(lack, "")) > 100; {
+	case long && len(lack) == 1:
+		return noValue(p, lack, expr.Brief(lack[0])+" has no value", "-i FILE reads it from a document")
+	case long, len(lack) > 10:
 		return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
 	case len(lack) > 1:
 		if hint == "" {
