@@ -78,7 +78,11 @@ func (r *reporter) report(err error) int {
 	if p.msg == "" || p.code == exitPipe {
 		return p.code
 	}
-	fmt.Fprintln(r.w, "nabla: "+visible(p.text))
+	text := visible(p.text)
+	if columns := width(r.w); columns > 0 {
+		text = narrowed(text, columns)
+	}
+	fmt.Fprintln(r.w, "nabla: "+text)
 	if r.json.Load() {
 		output.WriteError(r.w, p.code, p.kind, p.msg, p.line, p.col, p.hint)
 	}
