@@ -277,6 +277,10 @@ func (t *typing) Read(p []byte) (n int, err error) {
 		t.told = true
 	}
 	if t.end == nil {
+		if say, ok := t.err.(*stderr); ok {
+			say.typed(true)
+			defer say.typed(false)
+		}
 		n, t.end = t.r.Read(p)
 	}
 	return n, t.end

@@ -18,6 +18,7 @@ type stderr struct {
 	since time.Time
 	mu    sync.Mutex
 	shown bool // the line is there
+	hush  bool // somebody types
 	ended bool
 }
 
@@ -25,7 +26,7 @@ type stderr struct {
 func (s *stderr) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended {
+	if !s.ended && !s.hush {
 		s.shown = true
 		fmt.Fprintf(s.w, "\rnabla: working, %v (ctrl-C ends it)", time.Since(s.since).Round(time.Second))
 	}
@@ -44,6 +45,14 @@ func (s *stderr) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	s.clear()
 	return s.w.Write(p)
+}
+
+// typed tells whether a person types, whose line it is then.
+func (s *stderr) typed(begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.hush = begins
 }
 
 // end takes the line away for good.

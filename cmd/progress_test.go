@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +41,18 @@ func TestProgressEnds(t *testing.T) {
 	var said bytes.Buffer
 	say := &stderr{w: &said, since: time.Now()}
 	say.tick()
+	typist := &typing{r: readerFunc(func([]byte) (int, error) { say.tick(); return 0, io.EOF }), err: say, told: true}
+	typist.Read(nil)
 	to := &stdout{w: new(bytes.Buffer), say: say}
 	to.Write([]byte("the answer"))
 	say.tick()
+	// Nothing was said while somebody typed, and behind the answer.
 	if got := said.String(); !strings.HasSuffix(got, ")\r\033[K") || strings.Count(got, "working") != 1 {
-		t.Errorf("around an answer it says %q, want one line, taken away", got)
+		t.Errorf("before an answer it says %q, want one line, taken away", got)
 	}
 }
+
+// A readerFunc reads by a call.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
