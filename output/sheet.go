@@ -55,17 +55,17 @@ func (s *sheet) margin() int {
 type column struct{ before, after int }
 
 func (c *column) fit(text string) {
-	at := point(text)
+	at, width := point(text)
 	c.before = max(c.before, at)
-	c.after = max(c.after, cells.Width(text)-at)
+	c.after = max(c.after, width-at)
 }
 
 func (c column) width() int { return c.before + c.after }
 
 // pad aligns a text on the decimal point.
 func (c column) pad(text string) string {
-	at := point(text)
-	return spaces(c.before-at) + text + spaces(c.after-cells.Width(text)+at)
+	at, width := point(text)
+	return spaces(c.before-at) + text + spaces(c.after-width+at)
 }
 
 // column measures column j, which is at least as wide as its heading.
@@ -86,8 +86,8 @@ func spaces(n int) string {
 	return strings.Repeat(" ", n)
 }
 
-// point is where the whole part of a number ends; a word is all whole part.
-func point(s string) int {
+// point is where the whole part of a number ends, and its width; a word is all whole part.
+func point(s string) (at, width int) {
 	at, digits := -1, false
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -95,12 +95,14 @@ func point(s string) int {
 			digits = true
 		case (c == '.' || c == 'e') && at < 0:
 			at = i
+		case c < ' ' || c > '~':
+			return cells.Width(s), cells.Width(s)
 		}
 	}
 	if digits && at >= 0 {
-		return at
+		return at, len(s)
 	}
-	return cells.Width(s)
+	return len(s), len(s)
 }
 
 // sheet draws s, its columns in as many groups as the width demands.

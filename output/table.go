@@ -239,6 +239,9 @@ func plainText(s string) bool {
 // cellsOf is how many cells a text takes whose colours take none.
 func cellsOf(s string) int {
 	for {
+		if plainText(s) {
+			return len(s)
+		}
 		before, after, ok := strings.Cut(s, "\x1b[")
 		if !ok {
 			return cells.Width(s)
