@@ -64,10 +64,11 @@ var spectralRows = []Op{
 			a, p := t.Args(r)[0], r
 			ct = t.full(ct, r)
 			g := t.Apply(opNeg, t.mm(t.mm(p, ct, true, false), p, false, true))
-			x := t.mm(t.mm(ct, p, true, false), p, false, true) // ctᵀ P Pᵀ
-			g = t.Apply(opAdd, g, t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)))
-			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
-			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
+			// each product is of the size of the result: P Pᵀ, and P three times, may leave the range
+			x := t.mm(ct, p, true, false) // ctᵀ P
+			g = t.Apply(opAdd, g, t.mm(t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)), p, false, true))
+			y := t.mm(p, ct, false, true) // P ctᵀ
+			return t.Apply(opAdd, g, t.mm(p, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)), true, false))
 		}},
 	{As: &opRank, Matrices: 16, Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
 		Call: func(c *call) value {
@@ -115,7 +116,7 @@ var spectralRows = []Op{
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
 			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
 			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, false), r))
+			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None), r))
 		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
@@ -185,8 +186,7 @@ var spectralRows = []Op{
 			s, v := t.singular(a, f), t.right(a, f)
 			m := t.mm(r, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
-			j := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(r, t.Apply(opZMul, j, t.across(s)), v)
+			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s)), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
 				g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s), v, false, true))
 			}
@@ -208,8 +208,7 @@ var spectralRows = []Op{
 			ct = t.full(ct, r)
 			s, u := t.singular(a, f), t.left(a, f)
 			m := t.mm(r, ct, true, false)
-			k := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(u, t.Apply(opZMul, t.down(s), k), r)
+			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s)), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
 				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s), false, true))
 			}
@@ -351,18 +350,19 @@ func (t *Tape) beyond(r, ct, m, s Ref) Ref {
 	return t.Apply(opZMul, out, t.apply("reciprocal", t.across(s)))
 }
 
-// overGaps divides k, the skew part of m, by w_j - w_i, or by w_j² - w_i². Vectors of
-// equal values have no derivative: NaN, unless nothing asks for it.
-func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
+// overGaps divides k, the skew part of m, by w_j - w_i and, where there is a part, multiplies it by part/(w_j + w_i),
+// not by squares, which may leave the range. Vectors of equal values have no derivative: NaN, unless nothing asks for it.
+func (t *Tape) overGaps(k, m, w, part Ref) Ref {
 	x, y := t.across(w), t.down(w)
 	near := t.Apply(opNear, x, y)
-	gap := t.Apply(opSub, x, y)
-	if squares {
-		gap = t.Apply(opMul, gap, t.Apply(opAdd, x, y))
-	}
-	gap = t.Apply(opWhere, near, t.Const(1), gap)
+	apart := func(v Ref) Ref { return t.Apply(opWhere, near, t.Const(1), v) }
 	none := t.Apply(opWhere, t.asked(m), t.Const(math.NaN()), t.Const(0))
-	return t.Apply(opWhere, near, none, t.over(k, gap))
+	q := t.over(k, apart(t.Apply(opSub, x, y)))
+	if part != None {
+		none = t.Apply(opZMul, none, part)
+		q = t.Apply(opZMul, q, t.over(part, apart(t.Apply(opAdd, x, y))))
+	}
+	return t.Apply(opWhere, near, none, q)
 }
 
 // asked marks the pairs of vectors that something asks to turn into each other: m is Vᵀ V̄.

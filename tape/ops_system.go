@@ -10,7 +10,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opLU, opInv, opLUSolve, opTriSolve, opLstsq *Op
+var opLU, opInv, opLUSolve, opTriSolve, opLstsq, opScaleOf *Op
 
 var systemRows = []Op{
 	// opLU holds L and U in one matrix, and in a row below it the permutation. What is asked of
@@ -161,15 +161,29 @@ var systemRows = []Op{
 			if i == 1 {
 				return None
 			}
-			tri := t.qrR(a, f)
+			s := t.scaleOf(a) // A over it is of size 1: (AᵀA)⁻¹ may leave the range where the result does not
+			down := func(x Ref) Ref { return t.Apply(opDiv, x, s) }
+			tri := down(t.qrR(a, f))
 			g := t.triSolve(tri, t.triSolve(tri, t.full(ct, r), true, true, "lstsq"), true, false, "lstsq")
-			ag := t.mm(a, g, false, false)
+			ag := down(t.mm(down(a), g, false, false))
 			if i == 2 {
 				return ag
 			}
-			rest := t.Apply(opSub, b, t.mm(a, r, false, false))
+			rest := down(t.Apply(opSub, b, t.mm(a, r, false, false)))
+			g = down(g)
 			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
 		}},
+	{As: &opScaleOf, Name: "scale_of", Args: "A", Hidden: true, Doc: "a power of two about as large as the largest number of a matrix", Stops: "scale_of", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
+				dst[0] = math.Ldexp(1, max(-1000, min(1000, a.Exponent())))
+			})
+		}},
+}
+
+// scaleOf is a power of two about as large as the largest number of each matrix.
+func (t *Tape) scaleOf(a Ref) Ref {
+	return t.record(opScaleOf, append(slices.Clone(lead(lead(t.Shape(a)))), 1, 1), Attr{}, a)
 }
 
 // factorsOf are the factors that an instruction of opLU holds.
