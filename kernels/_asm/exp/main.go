@@ -10,12 +10,12 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"nabla/kernels/_asm/kit"
+	. "nabla/kernels/_asm/kit"
 )
 
 func main() {
-	kit.Start()
-	if kit.Single {
+	Start()
+	if Single {
 		singles()
 		return
 	}
@@ -24,8 +24,8 @@ func main() {
 		tables []group
 		hold   []float64 // constants to keep in registers
 		lag    float64   // how far each vector runs behind the one before, the least for which there are registers
-		body   func(x v) v
-		check  func(x v) // of ordinary arguments
+		body   func(x V) V
+		check  func(x V) // of ordinary arguments
 	}{
 		{"exp", []group{exp1}, expHold(720, expLeast), 0, expOf, sized(0, 690)},
 		{"exp2", []group{exp1}, expHold(1040, exp2Least), 0, exp2Of, sized(0, 1000)},
@@ -42,51 +42,51 @@ func main() {
 		{"sech2", []group{exps}, nil, 0.24, sech2Of, sized(0, 340)},
 		{"sigmoidSlope", []group{exps}, nil, 0.24, sigmoidSlopeOf, sized(0, 690)},
 		{"asinh", []group{logs}, nil, 0.28, asinhOf, sized(tiny, huge)},
-		{"acosh", []group{logs}, nil, 0.28, acoshOf, func(x v) { kit.Within(x, 1.0625, huge) }},
+		{"acosh", []group{logs}, nil, 0.28, acoshOf, func(x V) { Within(x, 1.0625, huge) }},
 		{"atanh", []group{logs}, nil, 0.3, atanhOf, sized(tiny, 1)},
 	} {
-		write(kit.Map{
+		write(Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + title(f.name) + "Of(x) }",
 			Dst:   "dst",
 			Of:    title(f.name) + "Of",
 			Setup: func() { setup(f.tables, f.hold) },
 
-			Cases: []func(x []v){func(x []v) { f.check(x[0]) }},
-		}, f.lag, func(x v) []v { return []v{f.body(x)} })
+			Cases: []func(x []V){func(x []V) { f.check(x[0]) }},
+		}, f.lag, func(x V) []V { return []V{f.body(x)} })
 	}
 	for _, f := range []struct {
 		name, d string
 		group   group
 		lag     float64
-		body    func(x v) (y, d v)
-		check   func(x v)
+		body    func(x V) (y, d V)
+		check   func(x V)
 	}{
 		{"log1pTwin", "Log1pTwinOf(x)", logs, 0.4, log1pTwin, aboveMinusOne},
 		{"tanhSech2", "TanhSech2Of(x)", exps, 0.28, tanhSech2Of, sized(0, 30)},
 		{"sigmoidTwin", "SigmoidTwinOf(x)", exps, 0.3, sigmoidTwinOf, sized(0, 690)},
 	} {
-		write(kit.Map{
+		write(Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(y)] { y[i], d[i] = " + f.d + " }",
 			Dst:   "y, d",
 			Of:    title(f.name) + "Of",
 			Setup: func() { setup([]group{f.group}, nil) },
 
-			Cases: []func(x []v){func(x []v) { f.check(x[0]) }},
-		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
+			Cases: []func(x []V){func(x []V) { f.check(x[0]) }},
+		}, f.lag, func(x V) []V { y, d := f.body(x); return []V{y, d} })
 	}
-	write(kit.Map{
+	write(Map{
 		Name: "logTwin", Doc: "\tfor i, x := range x[:len(y)] { y[i], rest[i] = logTwinOf(x) }",
 		Dst:   "y, rest",
 		Setup: func() { setup([]group{logs}, nil) },
 	}, 0.4, logTwinOf)
 	pow()
-	kit.Finish()
+	Finish()
 }
 
 // write writes a kernel of one argument; on AVX-512 eight bodies stagger if there is a lag.
-func write(m kit.Map, lag float64, body func(x v) []v) {
+func write(m Map, lag float64, body func(x V) []V) {
 	m.Args = "x"
-	m.Body = func(x []v) []v { return body(x[0]) }
+	m.Body = func(x []V) []V { return body(x[0]) }
 	if lag > 0 {
 		m.Unroll, m.Lag = 8, lag
 	}
@@ -114,48 +114,48 @@ func logHold(name string) []float64 {
 }
 
 // lookup is the row of a table for every lane of n, which is taken modulo sixteen.
-var lookup func(table string, n v) v
+var lookup func(table string, n V) V
 
 // setup makes tables ready, and on AVX-512 keeps constants in registers. For AVX2 two groups are rows where
 // they say so by a column "", of nothing.
 func setup(groups []group, xs []float64) {
-	if kit.Wide && len(groups) > 2 { // half of every table stays in memory
-		half := map[string]kit.V{}
+	if Wide && len(groups) > 2 { // half of every table stays in memory
+		half := map[string]V{}
 		for _, g := range groups {
 			for _, t := range g {
-				half[t] = load(kit.Floats(t, num[t]...))
+				half[t] = Copy(Floats(t, num[t]...))
 			}
 		}
-		lookup = func(t string, n v) v {
-			z := kit.New()
-			kit.Do(func() {
+		lookup = func(t string, n V) V {
+			z := New()
+			Do(func() {
 				VMOVAPD(n, z)
-				VPERMI2PD(kit.Floats(t, num[t]...).Offset(64), half[t], z)
+				VPERMI2PD(Floats(t, num[t]...).Offset(64), half[t], z)
 			}, n, z)
 			return z
 		}
-	} else if kit.Wide || !kit.Neon && len(groups) > 1 && !slices.Contains(groups[0], "") { // rows want registers that long kernels lack
-		tables := map[string]kit.Table{}
+	} else if Wide || !Neon && len(groups) > 1 && !slices.Contains(groups[0], "") { // rows want registers that long kernels lack
+		tables := map[string]Table{}
 		for _, g := range groups {
 			for _, t := range g {
-				tables[t] = kit.Lookup16(t, num[t])
+				tables[t] = Lookup16(t, num[t])
 			}
 		}
-		lookup = func(t string, n v) v {
-			z := kit.New()
-			kit.Do(func() { tables[t].Into(n, z) }, n, z)
+		lookup = func(t string, n V) V {
+			z := New()
+			Do(func() { tables[t].Into(n, z) }, n, z)
 			return z
 		}
 	} else {
 		type place struct {
-			rows          kit.Rows
+			rows          Rows
 			group, column int
 		}
 		type row struct {
 			group int
-			n     kit.V
+			n     V
 		}
-		places, read := map[string]place{}, map[row]func(int) kit.V{}
+		places, read := map[string]place{}, map[row]func(int) V{}
 		var tables [][][]float64
 		for _, g := range groups {
 			var columns [][]float64
@@ -164,22 +164,22 @@ func setup(groups []group, xs []float64) {
 			}
 			tables = append(tables, columns)
 		}
-		var shared []kit.Rows
-		if len(groups) > 1 && !kit.Neon {
-			shared = kit.LookupTables("tables", tables...)
+		var shared []Rows
+		if len(groups) > 1 && !Neon {
+			shared = LookupTables("tables", tables...)
 		}
 		for j, g := range groups {
-			var rows kit.Rows
+			var rows Rows
 			if shared != nil {
 				rows = shared[j]
 			} else {
-				rows = kit.LookupRows(strings.Join(g, "_"), tables[j]...)
+				rows = LookupRows(strings.Join(g, "_"), tables[j]...)
 			}
 			for i, t := range g {
 				places[t] = place{rows, j, i}
 			}
 		}
-		lookup = func(t string, n v) v {
+		lookup = func(t string, n V) V {
 			p := places[t]
 			r := row{p.group, n}
 			if read[r] == nil {
@@ -188,232 +188,232 @@ func setup(groups []group, xs []float64) {
 			return read[r](p.column)
 		}
 	}
-	kit.FindConstants()
-	kit.Hold(xs...)
+	FindConstants()
+	Hold(xs...)
 }
 
 // polynomial is p(x), even and odd powers apart; x2 is x*x.
-func polynomial(p []float64, x, x2 v) v {
-	var half [2]v
+func polynomial(p []float64, x, x2 V) V {
+	var half [2]V
 	for i := len(p) - 1; i >= 0; i-- {
 		if h := &half[i%2]; i >= len(p)-2 {
-			*h = load(c(p[i]))
+			*h = Copy(c(p[i]))
 		} else {
-			madd(*h, x2, c(p[i]))
+			Madd(*h, x2, c(p[i]))
 		}
 	}
-	return madd(half[1], x, half[0])
+	return Madd(half[1], x, half[0])
 }
 
 // What is ordinary for the arguments of leaves: x, or |x|, within bounds.
-func positive(x v) { kit.Within(x, 0x1p-1022, math.Inf(1)) }
+func positive(x V) { Within(x, 0x1p-1022, math.Inf(1)) }
 
-func aboveMinusOne(x v) { positive(add(x, c(1))) }
+func aboveMinusOne(x V) { positive(Add(x, c(1))) }
 
-func sized(lo, hi float64) func(x v) { return func(x v) { kit.WithinAbs(x, lo, hi) } }
+func sized(lo, hi float64) func(x V) { return func(x V) { WithinAbs(x, lo, hi) } }
 
 // below, above and clamp keep x within bounds.
-func below(x v, hi float64) v {
-	if kit.Case > 0 {
+func below(x V, hi float64) V {
+	if Case > 0 {
 		return x
 	}
-	return min(x, c(hi))
+	return Min(x, c(hi))
 }
 
-func above(x v, lo float64) v {
-	if kit.Case > 0 {
+func above(x V, lo float64) V {
+	if Case > 0 {
 		return x
 	}
-	return max(x, c(lo))
+	return Max(x, c(lo))
 }
 
-func clamp(x v, lo, hi float64) v { return below(above(x, lo), hi) }
+func clamp(x V, lo, hi float64) V { return below(above(x, lo), hi) }
 
-func twoSum(x, y Op) (s, e v) {
-	s = add(x, y)
-	t := sub(s, x)
-	return s, add(sub(x, sub(s, t)), sub(y, t))
+func twoSum(x, y Op) (s, e V) {
+	s = Add(x, y)
+	t := Sub(s, x)
+	return s, Add(Sub(x, Sub(s, t)), Sub(y, t))
 }
 
-// sixteenths added to a number rounds it to sixteenths: its bits are then those of magic
+// sixteenths added to a number rounds it to sixteenths: its bits are then those of Magic
 // and sixteen times the number, and the exponent comes out without a product.
-const sixteenths = magic / 16
+const sixteenths = Magic / 16
 
-// reduce is n = round(x*16/ln2) with magic added, but for the exponent, and n/16.
-func reduce(x v) (n, nf v) {
-	n = madd(load(c(num["invLn2x16"][0]/16)), x, c(sixteenths))
-	return n, sub(n, c(sixteenths))
+// reduce is n = round(x*16/ln2) with Magic added, but for the exponent, and n/16.
+func reduce(x V) (n, nf V) {
+	n = Madd(Copy(c(num["invLn2x16"][0]/16)), x, c(sixteenths))
+	return n, Sub(n, c(sixteenths))
 }
 
 // less is x less nf times a part of ln2, of which name is a sixteenth; x becomes the result.
-func less(x, nf v, name string) v { return subMul(x, nf, c(16*num[name][0])) }
+func less(x, nf V, name string) V { return SubMul(x, nf, c(16*num[name][0])) }
 
 // An index is 16*floor(n/16), as n from reduce, and floor(n/16).
-type index struct{ bits, whole v }
+type index struct{ bits, whole V }
 
-func newIndex(n v) index {
-	w := andInt(n, bits(^uint64(15)))
-	return index{w, sub(w, c(sixteenths))}
+func newIndex(n V) index {
+	w := AndInt(n, Word(^uint64(15)))
+	return index{w, Sub(w, c(sixteenths))}
 }
 
 // expCore is exp(x) = 2^(i/16) * (t + b + bl) for x >= 0.
-func expCore(x v) (t, b, bl v, i index) {
+func expCore(x V) (t, b, bl V, i index) {
 	n, nf := reduce(x)
-	r := less(load(x), nf, "ln2by16Hi")
-	r = sub(r, lookup("expStep", n))
+	r := less(Copy(x), nf, "ln2by16Hi")
+	r = Sub(r, lookup("expStep", n))
 	i = newIndex(n)
 	less(r, i.whole, "ln2by16Lo")
-	r2 := mul(r, r)
-	w := mul(polynomial(num["expPoly"], r, r2), r2)
+	r2 := Mul(r, r)
+	w := Mul(polynomial(num["expPoly"], r, r2), r2)
 	t = lookup("expTable", n)
 	b, bl = expTail(t, r, w)
 	return t, b, bl, i
 }
 
 // expTail is t*(s + w) = b + bl.
-func expTail(t, s, w v) (b, bl v) {
-	a := mul(t, s)
-	tail := madd(w, t, msub(s, t, a))
-	b = add(a, tail)
-	return b, sub(tail, sub(b, a))
+func expTail(t, s, w V) (b, bl V) {
+	a := Mul(t, s)
+	tail := Madd(w, t, Msub(s, t, a))
+	b = Add(a, tail)
+	return b, Sub(tail, Sub(b, a))
 }
 
 // expCoreLong is exp(x+xl) likewise, for any x; xl may be nil.
-func expCoreLong(x, xl v) (t, b, bl v, i index) {
+func expCoreLong(x, xl V) (t, b, bl V, i index) {
 	n, nf := reduce(x)
-	r := less(load(x), nf, "ln2by16Hi")
-	r = sub(r, lookup("expStep", n))
+	r := less(Copy(x), nf, "ln2by16Hi")
+	r = Sub(r, lookup("expStep", n))
 	i = newIndex(n)
-	var l v
+	var l V
 	if xl == nil {
-		l = mul(i.whole, c(-16*num["ln2by16Lo"][0]))
+		l = Mul(i.whole, c(-16*num["ln2by16Lo"][0]))
 	} else {
-		l = less(load(xl), i.whole, "ln2by16Lo")
+		l = less(Copy(xl), i.whole, "ln2by16Lo")
 	}
-	s := add(r, l)
-	l = sub(l, sub(s, r))
-	s2 := mul(s, s)
-	w := madd(polynomial(num["expPoly"], s, s2), s2, l)
+	s := Add(r, l)
+	l = Sub(l, Sub(s, r))
+	s2 := Mul(s, s)
+	w := Madd(polynomial(num["expPoly"], s, s2), s2, l)
 	t = lookup("expTable", n)
 	b, bl = expTail(t, s, w)
 	return t, b, bl, i
 }
 
 // pair is t + b + bl = h + l.
-func pair(t, b, bl v) (h, l v) {
-	h = add(t, b)
-	return h, add(sub(b, sub(h, t)), bl)
+func pair(t, b, bl V) (h, l V) {
+	h = Add(t, b)
+	return h, Add(Sub(b, Sub(h, t)), bl)
 }
 
 // exponent is sign*i/16 + plus, for scale.
-func (i index) exponent(sign, plus float64) v {
-	if kit.Wide {
+func (i index) exponent(sign, plus float64) V {
+	if Wide {
 		switch {
 		case sign < 0 && plus == 0:
-			return sub(c(sixteenths), i.bits)
+			return Sub(c(sixteenths), i.bits)
 		case sign < 0:
-			return sub(c(plus), i.whole)
+			return Sub(c(plus), i.whole)
 		case plus != 0:
-			return add(i.whole, c(plus))
+			return Add(i.whole, c(plus))
 		}
 		return i.whole
 	}
-	e := shiftLeft(i.bits, 48)
+	e := ShiftLeft(i.bits, 48)
 	if sign < 0 {
-		e = subInt(bits(uint64(int64(plus)<<52)), e)
+		e = SubInt(Word(uint64(int64(plus)<<52)), e)
 	} else if plus != 0 {
-		e = addInt(e, bits(uint64(int64(plus)<<52)))
+		e = AddInt(e, Word(uint64(int64(plus)<<52)))
 	}
 	return e
 }
 
 // scale is y * 2^e.
-func scale(y, e v) v {
-	if kit.Wide {
+func scale(y, e V) V {
+	if Wide {
 		return scalef(y, e)
 	}
 	return scaleBits(y, e)
 }
 
-func scalef(y, e v) v {
-	z := kit.New()
-	kit.Do(func() { VSCALEFPD(e, y, z) }, e, y, z)
+func scalef(y, e V) V {
+	z := New()
+	Do(func() { VSCALEFPD(e, y, z) }, e, y, z)
 	return z
 }
 
 // scaleBits is y * 2^e without VSCALEFPD, e being in the place of an exponent: two steps, the
 // first exact.
-func scaleBits(y, e v) v {
-	if kit.Case > 0 {
-		return mul(y, addInt(e, c(1)))
+func scaleBits(y, e V) V {
+	if Case > 0 {
+		return Mul(y, AddInt(e, c(1)))
 	}
-	half := kit.HalfExponent(e)
-	rest := subInt(e, half)
-	return mul(mul(y, addInt(half, c(1))), addInt(rest, c(1)))
+	half := HalfExponent(e)
+	rest := SubInt(e, half)
+	return Mul(Mul(y, AddInt(half, c(1))), AddInt(rest, c(1)))
 }
 
 // scaleNormal is scale of what is never 0 or subnormal, before and after where it is quick.
-func scaleNormal(y, e v) v {
-	if kit.Case > 0 {
-		return addInt(y, e)
+func scaleNormal(y, e V) V {
+	if Case > 0 {
+		return AddInt(y, e)
 	}
 	return scale(y, e)
 }
 
 // power is 2^(-i/16), at least 2^-100.
-func (i index) power() v {
-	return subInt(c(1), kit.MinInt32(shiftLeft(i.bits, 48), bits(100<<52)))
+func (i index) power() V {
+	return SubInt(c(1), MinInt32(ShiftLeft(i.bits, 48), Word(100<<52)))
 }
 
 // Arguments from which on results are 0.
 const expLeast, exp2Least = -746, -1076
 
-func expOf(x v) v {
+func expOf(x V) V {
 	x, seen := notZero(x, expLeast, -760, 720)
 	n, nf := reduce(x)
-	r := less(load(x), nf, "ln2by16Hi")
-	r = sub(r, lookup("expOffset", n))
+	r := less(Copy(x), nf, "ln2by16Hi")
+	r = Sub(r, lookup("expOffset", n))
 	less(r, nf, "ln2by16Lo")
 	return expScaled(r, n, nf, seen)
 }
 
-func exp2Of(x v) v {
+func exp2Of(x V) V {
 	x, seen := notZero(x, exp2Least, -1100, 1040)
-	n := add(x, c(sixteenths))
-	nf := sub(n, c(sixteenths))
-	r := sub(x, nf)
-	r = msub(r, c(num["ln2"][0]), lookup("expOffset", n))
+	n := Add(x, c(sixteenths))
+	nf := Sub(n, c(sixteenths))
+	r := Sub(x, nf)
+	r = Msub(r, c(num["ln2"][0]), lookup("expOffset", n))
 	return expScaled(r, n, nf, seen)
 }
 
 // notZero is x clamped, with AVX-512 from above only: there seen says where the result is not 0. What underflows
 // takes that processor twenty times as long as other results, unless its lane is left out. For what lags that
 // asks for more masks than there are: sigmoid, softplus and their slopes wait where arguments are beyond 708.
-func notZero(x v, least, lo, hi float64) (y v, seen kit.Bool) {
-	if kit.Wide {
-		seen = compare(x, nlt, c(least))
+func notZero(x V, least, lo, hi float64) (y V, seen Bool) {
+	if Wide {
+		seen = Compare(x, NLT, c(least))
 		return below(x, hi), seen
 	}
 	return clamp(x, lo, hi), seen
 }
 
-func expScaled(r, n, nf v, seen kit.Bool) v {
-	r2 := mul(r, r)
-	p := madd(polynomial(num["expPoly"], r, r2), r2, r)
+func expScaled(r, n, nf V, seen Bool) V {
+	r2 := Mul(r, r)
+	p := Madd(polynomial(num["expPoly"], r, r2), r2, r)
 	t := lookup("expTable", n)
-	y := madd(p, t, t)
-	if kit.Wide {
-		z := kit.New()
-		kit.Do(func() { VSCALEFPD_Z(nf, y, seen.Register, z) }, nf, y, seen.Register, z) // rounds the exponent down
+	y := Madd(p, t, t)
+	if Wide {
+		z := New()
+		Do(func() { VSCALEFPD_Z(nf, y, seen.Register, z) }, nf, y, seen.Register, z) // rounds the exponent down
 		return z
 	}
 	return scaleNormal(y, newIndex(n).exponent(1, 0))
 }
 
-func expm1Of(x v) v {
+func expm1Of(x V) V {
 	t, b, bl, i := expCoreLong(clamp(x, -40, 720), nil)
-	u, e := twoSum(t, negative(i.power()))
-	h := add(u, b)
-	y := add(h, add(sub(b, sub(h, u)), add(bl, e)))
-	return withSign(scale(y, i.exponent(1, 0)), x)
+	u, e := twoSum(t, Negative(i.power()))
+	h := Add(u, b)
+	y := Add(h, Add(Sub(b, Sub(h, u)), Add(bl, e)))
+	return WithSign(scale(y, i.exponent(1, 0)), x)
 }

@@ -79,6 +79,10 @@ func late(steps []step) {
 // SignBit is a constant for Word.
 const SignBit = 1 << 63
 
+// Magic is 1.5·2⁵²: added to a number of a smaller size it rounds that to a whole one, which then
+// stands in the low bits of the sum.
+const Magic = 0x1.8p52
+
 // inRegister is x, loaded if it is in memory.
 func inRegister(x Op) V {
 	if _, ok := x.(Mem); ok {
