@@ -38,9 +38,9 @@ func (ro *rolling) asks(name string, ys []Ref, list []*source) {
 
 // plain reports whether a variable is no more to a derivative than its value: it has had
 // no other.
-func (x *state) plain(v value) bool {
+func (st *state) plain(v value) bool {
 	r, ok := v.(Ref)
-	return ok && x.frozen == "" && len(x.past) == 0 && (len(x.versions) == 0 || len(x.versions) == 1 && x.versions[0] == r)
+	return ok && st.frozen == "" && len(st.past) == 0 && (len(st.versions) == 0 || len(st.versions) == 1 && st.versions[0] == r)
 }
 
 // leaks reports whether a derivative of the body may have a path through the steps before,

@@ -22,12 +22,12 @@ func (v *sweep) loop(r Ref) {
 	}
 	args := slices.Clone(t.Args(r))
 	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
-	b := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
-	batch := b.gather(ps)
+	x := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
+	batch := x.gather(ps)
 	for i, a := range args {
-		b.bars[i], b.starts[i] = None, None
-		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(x piece) bool { return l.linked(x.off, i) })
-		b.needed = append(b.needed, needed)
+		x.bars[i], x.starts[i] = None, None
+		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(p piece) bool { return l.linked(p.off, i) })
+		x.needed = append(x.needed, needed)
 		others := args[k : k+m] // what is added to the cotangent of a, too; that of elements is added up by itself
 		if i >= k+m {
 			others = args[k+m : k+m+p]
@@ -41,53 +41,53 @@ func (v *sweep) loop(r Ref) {
 		// the sum goes on from what has come so far
 		if i < k+m {
 			if bar := v.bar[a-v.lo]; bar != None {
-				b.starts[i] = t.full(bar, a)
+				x.starts[i] = t.full(bar, a)
 			}
 		} else if old := v.pieces[a]; old != nil {
-			b.starts[i] = t.assembleSum(a, old)
+			x.starts[i] = t.assembleSum(a, old)
 		}
 	}
-	b.record()
-	b.give()
+	x.record()
+	x.give()
 }
 
 // gather takes the cotangents of the parts of the loop by their places, those of one part summed,
 // and gives the batch axes along which the loop or one of them varies.
-func (b *loopBack) gather(ps []piece) int32 {
-	t := b.t
-	batch := t.ins[b.r].batch
-	for _, x := range ps {
-		ct := x.ct
-		if old, ok := b.cts[x.off]; ok {
+func (x *loopBack) gather(ps []piece) int32 {
+	t := x.t
+	batch := t.ins[x.r].batch
+	for _, p := range ps {
+		ct := p.ct
+		if old, ok := x.cts[p.off]; ok {
 			ct = t.Apply(opAdd, old, ct)
 		}
-		b.cts[x.off] = ct
+		x.cts[p.off] = ct
 		batch = t.union(batch, t.ins[ct].batch)
 	}
 	return batch
 }
 
 // give passes on what the loop backwards has for the arguments of the loop.
-func (b *loopBack) give() {
-	v := b.sweep
-	k, m, p := len(b.l.carry), len(b.l.consts), len(b.l.arrays)
-	for j := range b.args { // what is carried into the first step is before all else that it reads
-		i := (k + j) % len(b.args)
-		a, g := b.args[i], b.bars[i]
+func (x *loopBack) give() {
+	v := x.sweep
+	k, m, p := len(x.l.carry), len(x.l.consts), len(x.l.arrays)
+	for j := range x.args { // what is carried into the first step is before all else that it reads
+		i := (k + j) % len(x.args)
+		a, g := x.args[i], x.bars[i]
 		switch {
 		case g == None:
 		case i >= k+m && i < k+m+p:
 			if v.pieces == nil {
 				v.pieces = map[Ref][]piece{}
 			}
-			if b.starts[i] != None {
+			if x.starts[i] != None {
 				v.pieces[a] = nil
 			}
-			v.pieces[a] = append(v.pieces[a], piece{v.withinBatch(b.r, a, g), 0})
-		case b.starts[i] != None:
+			v.pieces[a] = append(v.pieces[a], piece{v.withinBatch(x.r, a, g), 0})
+		case x.starts[i] != None:
 			v.bar[a-v.lo] = g
 		default:
-			v.contribute(b.r, a, g)
+			v.contribute(x.r, a, g)
 		}
 	}
 }

@@ -69,8 +69,8 @@ type usedReading struct {
 }
 
 // reads reports whether it reads anything of r.
-func (o *reading) reads(r Ref) bool {
-	return slices.ContainsFunc(o.runs, func(s strand) bool { return s.from == r })
+func (x *reading) reads(r Ref) bool {
+	return slices.ContainsFunc(x.runs, func(s strand) bool { return s.from == r })
 }
 
 // used are the readings of tile programs.

@@ -66,9 +66,9 @@ func (x *plannedRun) steadily(out []float64, kept []int) *steadyRun {
 }
 
 // begin settles what does not depend on where values of this run are.
-func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
-	p := s.p
-	y := &steadyRun{steadyStep: s, x: x, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}, beside: map[Ref][]steadyPlace{}}
+func (x *steadyStep) begin(run *plannedRun, kept []int) *steadyRun {
+	p := x.p
+	y := &steadyRun{steadyStep: x, x: run, kept: kept, room: arena64.take(x.size), now: make([]int, len(kept)), numbers: map[Ref]int{}, beside: map[Ref][]steadyPlace{}}
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
@@ -81,12 +81,12 @@ func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
 	y.takeIn()
 	for i := range p.steps {
 		switch st := &p.steps[i]; {
-		case s.waits[i]:
-		case s.tiles[i] != nil:
-			y.tile(s.tiles[i])
+		case x.waits[i]:
+		case x.tiles[i] != nil:
+			y.tile(x.tiles[i])
 		case st.kind == stepNumbers:
 			y.onNumbers(st.refs)
-		case !slices.Contains(s.gone, st.refs[0]):
+		case !slices.Contains(x.gone, st.refs[0]):
 			for _, r := range st.refs {
 				y.one(r)
 			}

@@ -166,8 +166,8 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, at *tiling, from, to
 }
 
 // callsFor are the calls of code that are wanted: whether results are finite may be of no interest.
-func (code *tileCode) callsFor(tp *tileProgram, at *tiling) []kernels.Call {
-	return code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(at.odd))]
+func (c *tileCode) callsFor(tp *tileProgram, at *tiling) []kernels.Call {
+	return c.calls[:min(len(c.calls), len(c.micros)+len(tp.sums)+len(at.odd))]
 }
 
 // takeRoom is a room for the tiles of a program.

@@ -125,16 +125,16 @@ func (f *luFactors) narrow(h *Solver, c, w int) {
 	kernels.Transpose(f.lu.Data[c*n+c:], n, t.d, m, w, m)
 }
 
-// eliminate factors the columns from, …, to-1 of the matrix with the rows of t for columns.
-func (t part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
+// eliminate factors the columns from, …, to-1 of the matrix with the rows of p for columns.
+func (p part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
 	if to-from == 1 {
-		k, x := from, t.row(from)
-		p, best := pivot(x[k:], 1)
-		p += k
-		pivots[k] = p
-		for j := range t.m {
-			r := t.row(j)
-			r[p], r[k] = r[k], r[p]
+		k, x := from, p.row(from)
+		i, best := pivot(x[k:], 1)
+		i += k
+		pivots[k] = i
+		for j := range p.m {
+			r := p.row(j)
+			r[i], r[k] = r[k], r[i]
 		}
 		if best != 0 {
 			divide(x[k+1:], x[k])
@@ -142,17 +142,17 @@ func (t part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
 		return
 	}
 	mid := (from + to) / 2
-	t.eliminate(h, from, mid, pivots)
+	p.eliminate(h, from, mid, pivots)
 	for j := mid; j < to; j++ {
-		x := t.row(j)
-		for p := from; p < mid; p++ {
-			for q := from; q < p; q++ {
-				x[p] = math.FMA(-t.d[q*t.ld+p], x[q], x[p])
+		x := p.row(j)
+		for i := from; i < mid; i++ {
+			for k := from; k < i; k++ {
+				x[i] = math.FMA(-p.d[k*p.ld+i], x[k], x[i])
 			}
 		}
 	}
-	h.minus(t.at(mid, mid, to-mid, t.n-mid), t.at(mid, from, to-mid, mid-from), false, t.at(from, mid, mid-from, t.n-mid))
-	t.eliminate(h, mid, to, pivots)
+	h.minus(p.at(mid, mid, to-mid, p.n-mid), p.at(mid, from, to-mid, mid-from), false, p.at(from, mid, mid-from, p.n-mid))
+	p.eliminate(h, mid, to, pivots)
 }
 
 // ZeroPivot is the first pivot that is 0, or -1.
