@@ -23,6 +23,14 @@ func SumTo(dst, x int32) Call { return CallOf(sumBlock, dst, x) }
 // A MovedNumber is one that moves: the number of its element there, and here.
 type MovedNumber struct{ To, From int32 }
 
+// Moved is the call that moves numbers from place x to place dst, or one that is left to Go.
+func Moved(dst, x int, moves []MovedNumber) RepeatedCall {
+	if !repeats() {
+		return RepeatedCall{}
+	}
+	return RepeatedCall{Call: Call{entry: 1, done: inMoves, at: [4]int32{int32(dst), int32(x)}}, n: len(moves), told: unsafe.Pointer(unsafe.SliceData(moves))}
+}
+
 // A Move takes a pointer of the table on from one step to the next, by so many bytes: By[1]
 // where the number of steps that are left is odd.
 type Move struct {

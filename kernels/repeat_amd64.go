@@ -7,13 +7,8 @@ import "unsafe"
 //go:noescape
 func repeat(calls *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, movers, left int, room *call64) (call, done, rest int)
 
-// Moved is the call that moves numbers from place x to place dst.
-func Moved(dst, x int, moves []MovedNumber) RepeatedCall {
-	if multiply.tier == 0 {
-		return RepeatedCall{}
-	}
-	return RepeatedCall{Call: Call{entry: 1, done: inMoves, at: [4]int32{int32(dst), int32(x)}}, n: len(moves), told: unsafe.Pointer(unsafe.SliceData(moves))}
-}
+// repeats reports whether there is machine code for what Repeat does besides kernels.
+func repeats() bool { return multiply.tier != 0 }
 
 // panelEntries is where the panels of gemm begin: of one, two and three vectors, and of rows;
 // of AVX2, then of AVX-512.
@@ -23,7 +18,7 @@ func panelEntries() *[2][4]uintptr
 // without gaps, or leave it to Go where A is next to nothing; or one that is always left to it.
 func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 	x, ok := any(r).(*Right[float64])
-	if !ok || multiply.tier == 0 || x.k == 0 || x.k > gemmDepth {
+	if !ok || !repeats() || x.k == 0 || x.k > gemmDepth {
 		return []RepeatedCall{{}}
 	}
 	const size = 8

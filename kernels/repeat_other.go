@@ -20,8 +20,8 @@ func repeat(_ *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, 
 	return 0, 0, left
 }
 
+// repeats: all is left to Go.
+func repeats() bool { return false }
+
 // Repeated is a call that is left to Go: Multiply, of the m rows at place a, to place c.
 func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall { return []RepeatedCall{{}} }
-
-// Moved is a call that is left to Go.
-func Moved(dst, x int, moves []MovedNumber) RepeatedCall { return RepeatedCall{} }

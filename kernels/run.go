@@ -10,6 +10,17 @@ type Call struct {
 	at    [4]int32
 }
 
+// What the frame of a kernel is where it is not that of slices alone. Run has only the first of
+// them, Repeat has all.
+const (
+	inLanes   = -1 // the first parameter is *Lanes
+	inPanel   = -2 // a panel of a product
+	inNumber  = -3 // the second parameter is a number
+	inSum     = -4 // a slice comes in, and a number out
+	inExtreme = -5 // the same, but a number that is 0 is left to Go
+	inMoves   = -6 // no kernel, but numbers that move
+)
+
 // CallOf is the call of a kernel, as its door has it. A run ends before a kernel that is
 // not assembly.
 func CallOf[F any](kernel F, at ...int32) (c Call) {

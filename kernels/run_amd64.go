@@ -17,17 +17,6 @@ type entry struct {
 	done int64
 }
 
-// What the frame of a kernel is where it is not that of slices alone. Run has only the first of
-// them, Repeat has all.
-const (
-	inLanes   = -1 // the first parameter is *Lanes
-	inPanel   = -2 // a panel of a product
-	inNumber  = -3 // the second parameter is a number
-	inSum     = -4 // a slice comes in, and a number out
-	inExtreme = -5 // the same, but a number that is 0 is left to Go
-	inMoves   = -6 // no kernel, but numbers that move
-)
-
 // entryOf finds the entry of a function value: a pointer to what begins with its code.
 func entryOf(f unsafe.Pointer) (code uintptr, done int64) {
 	entriesOnce.Do(findEntries)
