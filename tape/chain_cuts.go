@@ -6,78 +6,93 @@ import "slices"
 // axis p of its own, of size rows or a multiple: -1 where it is read whole. It is not ok where
 // rows of r need more than their own rows of such arguments.
 func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
-	in := &t.ins[r]
-	args, s, front := t.Args(r), t.Shape(r), len(t.Axes(r))
-	all := func(cut func(a Ref) int) ([]int, bool) {
-		for _, a := range args {
-			q = append(q, cut(a))
-		}
-		return q, true
-	}
-	same := func(a Ref) int { return t.sameAxis(a, r, p) }
-	// logical axis i of a
-	logical := func(i int) ([]int, bool) { return all(func(a Ref) int { return len(t.Axes(a)) + i }) }
-	i := p - front
-	switch op := in.Op(); {
+	op, i := t.ins[r].Op(), p-len(t.Axes(r)) // i is the logical axis, below 0 where p is a batch axis
+	switch {
 	case op.elementwise(), op == opBroadcast:
-		return all(same)
+		return t.sameCuts(r, p), true
 	case op == opBasis, op == opGroups:
 		return nil, i < 0
 	case op == opRebatch && i < 0 && int(t.Axes(r)[p]) == t.Attr(r).Axis:
 		if len(t.Attr(r).Shape) != 1 {
 			return nil, false
 		}
-		return logical(0)
+		return t.logicalCuts(r, 0), true
 	case op == opMatmul:
-		if k := len(s) - i; k == 1 || k == 2 && t.Attr(r).Flag {
-			return nil, false
-		} else if k == 2 {
-			return []int{same(args[0]), -1}, true
-		}
-		return all(same)
+		return t.cutsOfProduct(r, p)
 	case op == opReshape:
 		return t.cutOfReshaped(r, p, rows)
 	case op != opTies && !rowwise(op):
 		return nil, false
 	case i < 0:
-		return all(same)
+		return t.sameCuts(r, p), true
 	case op == opTies:
-		if i >= len(s)+1+t.Attr(r).along() {
-			return []int{front + i + 1, p}, true
+		if i >= len(t.Shape(r))+1+t.Attr(r).along() {
+			return []int{p + 1, p}, true
 		}
 		return []int{p, p}, true
-	case op == opUnbatch:
-		if lead := len(t.Attr(r).Shape); i >= lead {
-			return logical(i - lead)
-		}
-		k := slices.Index(t.Axes(args[0]), int32(t.Attr(r).Axis))
+	case op == opUnbatch && i < len(t.Attr(r).Shape):
+		k := slices.Index(t.Axes(t.Args(r)[0]), int32(t.Attr(r).Axis))
 		return []int{k}, k >= 0 && len(t.Attr(r).Shape) == 1
-	case op == opRebatch:
-		return logical(i + len(t.Attr(r).Shape))
-	case op == opSumBatch, op == opCast:
-		return logical(i)
-	case op == opTranspose:
-		return logical(len(s) + t.Attr(r).Ints[i])
-	case op == opSlice, op == opUnslice, op == opConcat:
-		if i == len(s)+t.Attr(r).Axes[0] {
-			return nil, false
-		}
-		return logical(i)
-	case op == opSum:
-		j, ok := t.axisBeforeSum(r, i)
-		if !ok {
-			return nil, false
-		}
-		return logical(j)
 	}
-	as := t.Shape(args[0])
-	switch along := len(as) + t.Attr(r).along(); {
-	case len(as) > len(s) && i >= along: // the axis it works along is gone
-		i++
-	case i == along:
+	k, ok := t.axisBefore(r, i)
+	if !ok {
 		return nil, false
 	}
-	return logical(i)
+	return t.logicalCuts(r, k), true
+}
+
+// sameCuts are the cuts of arguments that are broadcast to r: along the axis that becomes p.
+func (t *Tape) sameCuts(r Ref, p int) (q []int) {
+	for _, a := range t.Args(r) {
+		q = append(q, t.sameAxis(a, r, p))
+	}
+	return q
+}
+
+// logicalCuts are the cuts of all arguments of r along their logical axis i.
+func (t *Tape) logicalCuts(r Ref, i int) (q []int) {
+	for _, a := range t.Args(r) {
+		q = append(q, len(t.Axes(a))+i)
+	}
+	return q
+}
+
+// cutsOfProduct are the cuts of the factors of a product of matrices: its rows are those of the
+// first, which must not lie transposed.
+func (t *Tape) cutsOfProduct(r Ref, p int) (q []int, ok bool) {
+	switch fromRight := len(t.Axes(r)) + len(t.Shape(r)) - p; {
+	case fromRight == 1, fromRight == 2 && t.Attr(r).Flag:
+		return nil, false
+	case fromRight == 2:
+		return []int{t.sameAxis(t.Args(r)[0], r, p), -1}, true
+	}
+	return t.sameCuts(r, p), true
+}
+
+// axisBefore is the logical axis of the arguments that is axis i of r, an operation that knows no
+// rows but its own, unless it works along that.
+func (t *Tape) axisBefore(r Ref, i int) (k int, ok bool) {
+	a, s, as := t.Attr(r), t.Shape(r), t.Shape(t.Args(r)[0])
+	switch t.ins[r].Op() {
+	case opUnbatch:
+		return i - len(a.Shape), true
+	case opRebatch:
+		return i + len(a.Shape), true
+	case opSumBatch, opCast:
+		return i, true
+	case opTranspose:
+		return len(s) + a.Ints[i], true
+	case opSlice, opUnslice, opConcat:
+		return i, i != len(s)+a.Axes[0]
+	case opSum:
+		return t.axisBeforeSum(r, i)
+	}
+	switch along := len(as) + a.along(); {
+	case len(as) > len(s) && i >= along: // the axis it works along is gone
+		return i + 1, true
+	default:
+		return i, i != along
+	}
 }
 
 // sameAxis is the axis of a that is broadcast to axis p of r, -1 where none is.

@@ -48,44 +48,7 @@ func (f *factoring) contracted(x *term, those []operand, labels []rune) operand 
 	if len(those) == 1 {
 		return f.t.sumLabels(those[0], keep)
 	}
-	if len(those) > 6 {
-		panic(noForm{})
-	}
-	var of [6]labelSet
-	gone := labelsOf(labels)
-	for i, o := range those {
-		of[i] = labelsOf(o.labels)
-	}
-	best, least := 0, math.Inf(1)
-	for mask := 1; mask < 1<<len(those)-1; mask += 2 {
-		var side [2]labelSet
-		var n [2]int
-		for i := range those {
-			side[mask>>i&1] |= of[i]
-			n[mask>>i&1]++
-		}
-		cost := 0.0
-		for i, all := range side {
-			if n[i] > 1 {
-				cost += 2 * workElement * float64(x.countSet(all))
-			}
-		}
-		shared := x.countSet(side[0] & side[1] &^ gone)
-		cost += 2 * float64(x.countSet(side[0]|side[1]))
-		if shared > 1 {
-			cost += 5000*float64(shared) + workStructure*float64(x.countSet(side[0])+x.countSet(side[1]))
-		}
-		if cost < least {
-			best, least = mask, cost
-		}
-	}
-	part := func(mask int) (sides [2][]operand) {
-		for i, o := range those {
-			sides[mask>>i&1] = append(sides[mask>>i&1], o)
-		}
-		return sides
-	}
-	sides := part(best)
+	sides := x.sides(those, labels)
 	order := x.order()
 	rank := func(os []operand) int {
 		return slices.IndexFunc(order, func(l rune) bool { return slices.Contains(union(os), l) })
@@ -103,6 +66,50 @@ func (f *factoring) contracted(x *term, those []operand, labels []rune) operand 
 	first = slices.Concat(first, labels, order)
 	f.bounded(x.count(slices.DeleteFunc(union(those), func(l rune) bool { return !keep(l) })))
 	return f.t.contract(f.joint(x, sides[0], first), f.joint(x, sides[1], first), keep)
+}
+
+// sides parts factors, two to six of them, in two, whose products are multiplied with a sum over
+// labels in the least time.
+func (x *term) sides(those []operand, labels []rune) (sides [2][]operand) {
+	if len(those) > 6 {
+		panic(noForm{})
+	}
+	var of [6]labelSet
+	gone := labelsOf(labels)
+	for i, o := range those {
+		of[i] = labelsOf(o.labels)
+	}
+	best, least := 0, math.Inf(1)
+	for mask := 1; mask < 1<<len(those)-1; mask += 2 {
+		if cost := x.costOfSides(of[:len(those)], gone, mask); cost < least {
+			best, least = mask, cost
+		}
+	}
+	for i, o := range those {
+		sides[best>>i&1] = append(sides[best>>i&1], o)
+	}
+	return sides
+}
+
+// costOfSides is how long it takes to multiply the factors with bit 1 in mask, and the others, and
+// these two products with a sum over the labels that are gone, in floating-point operations.
+func (x *term) costOfSides(of []labelSet, gone labelSet, mask int) (cost float64) {
+	var side [2]labelSet
+	var n [2]int
+	for i, set := range of {
+		side[mask>>i&1] |= set
+		n[mask>>i&1]++
+	}
+	for i, all := range side {
+		if n[i] > 1 {
+			cost += 2 * workElement * float64(x.countSet(all))
+		}
+	}
+	cost += 2 * float64(x.countSet(side[0]|side[1]))
+	if shared := x.countSet(side[0] & side[1] &^ gone); shared > 1 {
+		cost += 5000*float64(shared) + workStructure*float64(x.countSet(side[0])+x.countSet(side[1]))
+	}
+	return cost
 }
 
 // order lists the labels as the seed and the value have them.

@@ -255,53 +255,23 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 	case op.elementwise(), op == opUnbatch, op == opRebatch, op == opSumBatch, op == opStop, op == opAssign, op == opWithGrad, op == opCast, op == opBroadcast:
 		return p, true
 	case op == opSum:
-		gone := 0
-		for _, x := range a.Axes {
-			if x == p {
-				return 0, false
-			}
-			if x > p && !a.Flag {
-				gone++
-			}
-		}
-		return p + gone, true
+		return a.axisAfterSum(p)
 	case op == opTranspose:
-		for k, x := range a.Ints {
-			if x == p {
-				return k - len(s), true
-			}
-		}
+		k := slices.Index(a.Ints, p)
+		return k - len(s), k >= 0
 	case op == opMatmul:
-		if p == a.contracted(i) {
-			return 0, false
-		}
 		if p >= -2 {
-			return i - 2, true
+			return i - 2, p != a.contracted(i)
 		}
 		return p, true
 	case op == opBlock:
 		return p, p != -len(as)
 	case op == opAssemble:
 		return p, p != -len(s)
-	case op == opSlice || op == opUnslice || op == opTake || op == opPut || op == opConcat:
-		if a.Axes[0] == p {
-			return 0, false
-		}
-		if op == opTake && !a.Flag {
-			if p < a.Axes[0] {
-				return p + len(as) - len(s), true
-			}
-		}
-		return p, true
-	case op == opMaxOf || op == opMinOf || op == opProd || op == opLogsumexp || op == opNorm:
-		if p < a.along() {
-			return p + 1, true
-		}
-		return p, p != a.along()
-	case op == opSoftmax || op == opLogSoftmax || op == opOneHotMax:
-		return p, p != a.along()
-	case op == opMedian || op == opArgmaxOf || op == opArgminOf || op == opAny || op == opAll:
-		return p + 1, p != -1
+	case op == opTake && !a.Flag && p < a.Axes[0]: // an index of so many axes stands in place of one
+		return p + len(as) - len(s), true
+	case op == opSlice, op == opUnslice, op == opTake, op == opPut, op == opConcat:
+		return p, p != a.Axes[0]
 	case op == opWindows:
 		return p - 1, p < -1
 	case op == opUnwindows:
@@ -312,8 +282,36 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 			lead = max(lead, len(t.Shape(b))-2)
 		}
 		return lead + p + 2 - len(s), p < -2
-	case op.Lead && len(as) == len(s):
-		return p, p != a.along()
 	}
-	return 0, false
+	return t.followAlong(r, i, p)
+}
+
+// axisAfterSum is the axis, from the right, that axis p of what is summed becomes, unless it is
+// summed over.
+func (a *Attr) axisAfterSum(p int) (int, bool) {
+	gone := 0
+	for _, x := range a.Axes {
+		if x > p && !a.Flag {
+			gone++
+		}
+	}
+	return p + gone, !slices.Contains(a.Axes, p)
+}
+
+// followAlong is followAxis for operations that work along one axis.
+func (t *Tape) followAlong(r Ref, i, p int) (int, bool) {
+	a := t.Attr(r)
+	switch op := t.ins[r].Op(); op {
+	case opMaxOf, opMinOf, opProd, opLogsumexp, opNorm:
+		if p < a.along() {
+			return p + 1, true
+		}
+		return p, p != a.along()
+	case opSoftmax, opLogSoftmax, opOneHotMax:
+		return p, p != a.along()
+	case opMedian, opArgmaxOf, opArgminOf, opAny, opAll:
+		return p + 1, p != -1
+	default:
+		return p, op.Lead && len(t.Shape(t.Args(r)[i])) == len(t.Shape(r)) && p != a.along()
+	}
 }

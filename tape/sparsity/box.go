@@ -27,7 +27,7 @@ func (b Band) boxes(s tensor.Shape, list []Box) ([]Box, bool) {
 	for a, st := range stride {
 		x.At[a], rest = rest/st, rest%st
 	}
-	reach, count := lists[len(s):2*len(s)], lists[2*len(s):]
+	reach, count := lists[len(s):2*len(s)], lists[2*len(s):] // by axis: the last row, and how many walks go along it
 	copy(reach, x.At)
 	for _, w := range b.Walks {
 		if w.Row == 0 {
@@ -46,40 +46,37 @@ func (b Band) boxes(s tensor.Shape, list []Box) ([]Box, bool) {
 		reach[a] += (w.N - 1) * step
 		count[a]++
 	}
-	for i, w := range b.Walks { // a walk over the end of its axis goes on in the next row
-		a := x.Walks[i].Axis
-		if a < 0 || reach[a] < s[a] {
-			continue
-		}
-		step := x.Walks[i].Step
-		if count[a] > 1 || s[a]%step != 0 {
-			return list, false
-		}
-		per := s[a] / step
-		head := 0
-		if x.At[a] >= step {
-			head = min(w.N, (s[a]-x.At[a]+step-1)/step)
-		}
-		full, tail := (w.N-head)/per, (w.N-head)%per
-		ok := true
-		piece := func(from int, ws ...Walk) {
-			p := Band{b.Row + from*w.Row, b.Col + from*w.Col, slices.Replace(slices.Clone(b.Walks), i, i+1, ws...)}
-			if ok {
-				list, ok = p.boxes(s, list)
+	for i, w := range x.Walks {
+		if a := w.Axis; a >= 0 && reach[a] >= s[a] {
+			if count[a] > 1 || s[a]%w.Step != 0 {
+				return list, false
 			}
+			return b.foldedBoxes(s, i, x.At[a], w.Step, s[a], list)
 		}
-		if head > 0 {
-			piece(0, Walk{head, w.Row, w.Col})
-		}
-		if full > 0 {
-			piece(head, Walk{full, per * w.Row, per * w.Col}, Walk{per, w.Row, w.Col})
-		}
-		if tail > 0 {
-			piece(head+full*per, Walk{tail, w.Row, w.Col})
-		}
-		return list, ok
 	}
 	return append(list, x), true
+}
+
+// foldedBoxes is boxes where walk i, from at on by step along an axis of size, which step divides,
+// goes over its end and on in the next row: what is left of the first row, the rows that are full,
+// and what is begun of the last.
+func (b Band) foldedBoxes(s tensor.Shape, i, at, step, size int, list []Box) (_ []Box, ok bool) {
+	w, per, head := b.Walks[i], size/step, 0
+	if at >= step {
+		head = min(w.N, (size-at+step-1)/step)
+	}
+	full, tail := (w.N-head)/per, (w.N-head)%per
+	ok = true
+	piece := func(from int, walks ...Walk) {
+		if ok && walks[0].N > 0 {
+			p := Band{b.Row + from*w.Row, b.Col + from*w.Col, slices.Replace(slices.Clone(b.Walks), i, i+1, walks...)}
+			list, ok = p.boxes(s, list)
+		}
+	}
+	piece(0, Walk{head, w.Row, w.Col})
+	piece(head, Walk{full, per * w.Row, per * w.Col}, Walk{per, w.Row, w.Col})
+	piece(head+full*per, Walk{tail, w.Row, w.Col})
+	return list, ok
 }
 
 // band is the box in a value of shape s.
