@@ -230,14 +230,19 @@ var wellFormed = map[string]func(b []byte, width, height int) string{
 		}
 		at, _ := strconv.Atoi(string(m[1]))
 		rows := strings.Split(string(b[at:]), "\n")
+		objects := 0
 		for i, row := range rows[3:] {
 			if !strings.HasSuffix(row, " n ") {
 				break
 			}
+			objects++
 			at, _ := strconv.Atoi(row[:10])
 			if !bytes.HasPrefix(b[at:], []byte(strconv.Itoa(i+1)+" 0 obj\n")) {
 				return "object " + strconv.Itoa(i+1) + " is not where the table says"
 			}
+		}
+		if head, size := fmt.Sprintf("0 %d", objects+1), fmt.Sprintf("/Size %d ", objects+1); rows[1] != head || !strings.Contains(string(b[at:]), size) {
+			return fmt.Sprintf("of %d objects, and that which is free, the table begins with %s", objects, rows[1])
 		}
 		_, page, _ := bytes.Cut(b, []byte("\n4 0 obj\n"))
 		_, page, _ = bytes.Cut(page, []byte("stream\n"))
@@ -337,8 +342,11 @@ func TestTicks(t *testing.T) {
 		{0, 2e-7, 4, "0 5e-8 1e-7 1.5e-7 2e-7"},
 		{-1.7e308, 1.7e308, 4, "-1e+308 0 1e+308"},
 		{3, 3, 4, "3"},
-		{0, 0.001, 4, "0 0.0005 0.0010"}, // the least that is written out
-		{3.1, 4.9, 2, "3.5 4.0 4.5"},     // one alone would have no scale
+		{0, 0.001, 4, "0 0.0005 0.0010"},            // the least that is written out
+		{3.1, 4.9, 2, "3.5 4.0 4.5"},                // one alone would have no scale
+		{0, 1, 1, "0 0.5 1.0"},                      // nor would it where only one has room
+		{1, 1 + 0x1p-52, 4, "1 1.0000000000000002"}, // nothing between them
+		{math.Inf(-1), 1, 4, "-Inf"},
 	} {
 		var labels []string
 		for _, k := range ticks(r.low, r.high, r.n) {
@@ -467,6 +475,138 @@ func TestJump(t *testing.T) {
 	want := [][]point{{{0, 7}, {1, 7}, {1.5, 6}}, {{1.5, 2}, {2, 1}, {3, 1}, {4, 1}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("runs with a jump = %v, want %v", got, want)
+	}
+}
+
+// A curve that leaves the area ends at its edge, and begins again where it comes back.
+func TestEdges(t *testing.T) {
+	a := area{y: 10, w: 4, h: 8, toX: 4, toY: 8}
+	for _, r := range []struct {
+		ys   []float64
+		want [][]point
+	}{
+		{[]float64{4, 12, 8, 0, -8}, [][]point{{{0, 14}, {0.5, 10}}, {{2, 10}, {3, 18}}}}, // over the upper edge; the lower one is inside
+		{[]float64{-2, 2, 6, 10, 6}, [][]point{{{0.5, 18}, {1, 16}, {2, 12}, {2.5, 10}}, {{3.5, 10}, {4, 12}}}},
+		{[]float64{9, 9, math.NaN(), -1, -1}, nil},
+	} {
+		s := Series{Y: r.ys}
+		if got := a.runs([]float64{0, 1, 2, 3, 4}, &s); !reflect.DeepEqual(got, r.want) {
+			t.Errorf("runs of %v = %v, want %v", r.ys, got, r.want)
+		}
+	}
+}
+
+// The place of a number between two others is there, too, where their difference overflows.
+func TestPart(t *testing.T) {
+	const most = math.MaxFloat64
+	for _, r := range []struct{ v, from, to, want float64 }{{3, 2, 6, 0.25}, {2, 2, 2, 0.5}, {0, -most, most, 0.5}, {most / 2, -most, most, 0.75}, {-most, -most, most, 0}} {
+		if got := part(r.v, r.from, r.to); got != r.want {
+			t.Errorf("part(%g, %g, %g) = %g, want %g", r.v, r.from, r.to, got, r.want)
+		}
+	}
+}
+
+// TestStroke: in PNG a line covers what is within half of its width, and nothing else.
+func TestStroke(t *testing.T) {
+	for _, line := range [][2]point{{{20, 30}, {60, 30}}, {{30, 60}, {30, 20}}, {{20, 20}, {60, 50}}, {{60, 20}, {25, 55}}} {
+		r := newPNG(80, 80).(*raster)
+		r.fill(0, 0, 80, 80, white)
+		r.stroke(line[:], 9, black, nil)
+		a, b := line[0], line[1]
+		for y := range 80 {
+			for x := range 80 {
+				q := point{float64(x) + 0.5, float64(y) + 0.5}
+				d := math.Hypot(b.x-a.x, b.y-a.y)
+				along := ((q.x-a.x)*(b.x-a.x) + (q.y-a.y)*(b.y-a.y)) / d
+				away := math.Hypot(q.x-a.x-along*(b.x-a.x)/d, q.y-a.y-along*(b.y-a.y)/d)
+				got := r.img.RGBAAt(x, y)
+				if along > 0 && along < d && away < 3.5 && got != black {
+					t.Errorf("a line from %v to %v: the pixel %v is %v", a, b, q, got)
+				}
+				if beyond := max(-along, along-d, 0); math.Hypot(beyond, away) > 5.5 && got != white {
+					t.Errorf("beside a line from %v to %v the pixel %v is %v", a, b, q, got)
+				}
+			}
+		}
+	}
+}
+
+// TestPDFLetters: the letters of a PDF are those of a PNG, parabolas as cubics: halfway both are
+// in the same place.
+func TestPDFLetters(t *testing.T) {
+	p := newPDF(100, 100).(*pdf)
+	p.text(10, 50, 20, 0, false, "os", black)
+	var curves [][8]float64
+	var last [2]float64
+	for _, line := range strings.Split(p.b.String(), "\n") {
+		var c [6]float64
+		switch {
+		case strings.HasSuffix(line, " m"), strings.HasSuffix(line, " l"):
+			fmt.Sscan(line, &last[0], &last[1])
+		case strings.HasSuffix(line, " c"):
+			fmt.Sscan(line, &c[0], &c[1], &c[2], &c[3], &c[4], &c[5])
+			curves = append(curves, [8]float64{last[0], last[1], c[0], c[1], c[2], c[3], c[4], c[5]})
+			last = [2]float64{c[4], c[5]}
+		}
+	}
+	var from point
+	n := 0
+	for _, g := range placed(10, 50, 20, 0, false, "os") {
+		switch g.kind {
+		case 'm', 'l':
+			from = g.p[0]
+		case 'q':
+			want := point{(from.x + 2*g.p[0].x + g.p[1].x) / 4, 100 - (from.y+2*g.p[0].y+g.p[1].y)/4}
+			c := curves[n]
+			got := point{(c[0] + 3*c[2] + 3*c[4] + c[6]) / 8, (c[1] + 3*c[3] + 3*c[5] + c[7]) / 8}
+			if math.Hypot(got.x-want.x, got.y-want.y) > 0.02 {
+				t.Errorf("curve %d is at %v halfway, want %v", n, got, want)
+			}
+			from = g.p[1]
+			n++
+		}
+	}
+	if n < 8 || n != len(curves) {
+		t.Errorf("%d parabolas, %d cubics", n, len(curves))
+	}
+}
+
+// TestLacked: a picture says once for which letters there are no outlines.
+func TestLacked(t *testing.T) {
+	l := &Lines{XLabel: "x日", X: []float64{0, 1}, Series: []Series{{Name: "y = 日本 α", Y: []float64{1, 2}}}}
+	if got := string(Lacked(l)); got != "日本" && got != "本日" {
+		t.Errorf("without outlines are %q, want 日 and 本", got)
+	}
+}
+
+// TestClip: what fits stays whole; what does not ends with a sign that it was cut.
+func TestClip(t *testing.T) {
+	const s = "a long name"
+	if got := clip(s, textWidth(s)); got != s {
+		t.Errorf("%q that just fits is %q", s, got)
+	}
+	got := clip(s, textWidth(s)-0.01)
+	if r := []rune(got); !strings.HasSuffix(got, "…") || len(r) < 6 || textWidth(got) > textWidth(s) || !strings.HasPrefix(s, string(r[:len(r)-1])) {
+		t.Errorf("%q with a little less room is %q", s, got)
+	}
+}
+
+// TestDots: dots beyond the picture leave no mark; those in its corners do.
+func TestDots(t *testing.T) {
+	c := parabola().braille(5, 0, 1)
+	for _, p := range [][2]int{{-1, 0}, {10, 0}, {0, -1}, {0, 4 * textRows}} {
+		c.dot(p[0], p[1], 0)
+	}
+	for i, bits := range c.bits {
+		if bits != 0 {
+			t.Errorf("a dot outside shows in character %d", i)
+		}
+	}
+	for _, p := range [][2]int{{0, 0}, {9, 0}, {0, 4*textRows - 1}, {9, 4*textRows - 1}} {
+		c.dot(p[0], p[1], 0)
+	}
+	if last := len(c.bits) - 1; c.bits[0] != 1 || c.bits[4] != 8 || c.bits[last-4] != 64 || c.bits[last] != 128 {
+		t.Errorf("the corners are %v", c.bits)
 	}
 }
 
