@@ -78,6 +78,32 @@ unexpected character $
 }
 
 // Errors of those who run a program: a span around the mark, and a note.
+// TestFit: a text has the cells of a terminal that it takes, and is cut or filled to so many.
+func TestFit(t *testing.T) {
+	for _, row := range []struct {
+		text  string
+		cells int
+		fit   string // in five cells
+	}{
+		{"", 0, "     "},
+		{"abc", 3, "abc  "},
+		{"abcde", 5, "abcde"},
+		{"abcdef", 6, "abcd…"},
+		{"日本", 4, "日本 "},
+		{"日本語", 6, "日本…"},
+		{"a日本語", 7, "a日… "},            // a character of two cells does not fit into one
+		{"xa\u0301", 2, "xa\u0301   "}, // an accent takes none
+		{"a\x00", 1 + len("<U+0000>"), "a…   "},
+	} {
+		if got := Cells(row.text); got != row.cells {
+			t.Errorf("%q takes %d cells, want %d", row.text, got, row.cells)
+		}
+		if got := Fit(row.text, 5); got != row.fit {
+			t.Errorf("%q in five cells is %q, want %q", row.text, got, row.fit)
+		}
+	}
+}
+
 func TestRenderNote(t *testing.T) {
 	x, prog, err := ParseExpr("", "sum(x @ w)")
 	if err != nil {
@@ -164,9 +190,12 @@ func TestNearest(t *testing.T) {
 	for _, row := range []struct{ word, candidates, want string }{
 		{"hess", "hessian hessp", "hessp"}, // the shortest that it begins
 		{"mat", "matb mata", "mata"},
-		{"sot", "sort", "sort"}, // misspelt
-		{"so", "sort soft", ""}, // of two letters too much begins
-		{"sort", "sort", ""},    // never the word itself
+		{"mat", "mata matb", "mata"},
+		{"sot", "sort", "sort"},      // misspelt
+		{"so", "sort soft", ""},      // of two letters too much begins
+		{"sort", "sort", ""},         // never the word itself
+		{"sn", "sum sin son", "sin"}, // of three letters, the middle one left out
+		{"sn", "sine sum", ""},
 	} {
 		if got := Nearest(row.word, strings.Fields(row.candidates)); got != row.want {
 			t.Errorf("Nearest(%q) of %s = %q, want %q", row.word, row.candidates, got, row.want)

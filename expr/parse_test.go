@@ -587,6 +587,9 @@ var mistakes = []struct {
 	{"2 300", 1, 3, "between 2 and 300", "as in 2_300"},
 	{"50%*x", 1, 4, "found *", "x/100"},
 	{"50%/x", 1, 4, "found /", "x/100"},
+	{"50% || x", 1, 5, "found ||", "x/100"},
+	{"sin²(x)", 1, 4, "²", "write sin(…)^2"},
+	{"(a:b)", 1, 3, "found :", ""}, // nothing stands before that could be indexed
 	{"x %*% y", 1, 4, "found *", "write @"},
 	{"5 km + x", 1, 3, "between 5 and km", "has no unit"},
 	{"sin(30 deg)", 1, 8, "between 30 and deg", "radians(30)"},
@@ -669,22 +672,32 @@ func TestLong(t *testing.T) {
 		{"blocks in blocks", strings.Repeat("if x { ", 2000) + "x" + strings.Repeat(" }", 2000)},
 		{"else if", "if x { }" + strings.Repeat(" else if x { }", 4000)},
 	} {
-		start := time.Now()
-		p, err := Parse("", row.text)
+		const enough = 10 * time.Second // a hundred times what it takes
+		took, err := timeOfParse(row.text)
+		for try := 1; try < 3 && err == nil && took > enough; try++ { // another process may have had the processor
+			took, err = timeOfParse(row.text)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", row.name, err)
-			continue
-		}
-		again, err := Parse("", Print(p))
-		if err != nil {
-			t.Errorf("%s: its print does not parse: %v", row.name, err)
-			continue
-		}
-		FreeNames(again)
-		if d := time.Since(start); d > 10*time.Second {
-			t.Errorf("%s took %v, want time linear in its length", row.name, d)
+		} else if took > enough {
+			t.Errorf("%s took %v, want time linear in its length", row.name, took)
 		}
 	}
+}
+
+// timeOfParse is how long it takes to parse a text, to print that and to parse it again.
+func timeOfParse(text string) (time.Duration, error) {
+	start := time.Now()
+	p, err := Parse("", text)
+	if err != nil {
+		return 0, err
+	}
+	again, err := Parse("", Print(p))
+	if err != nil {
+		return 0, fmt.Errorf("its print does not parse: %w", err)
+	}
+	FreeNames(again)
+	return time.Since(start), nil
 }
 
 func numbered(n int, format string) []string {
