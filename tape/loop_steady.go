@@ -121,61 +121,83 @@ func (p *Plan) overwrites(r Ref) bool {
 // settlePlaces gives every other value a place: that of one that is dead, where there is one
 // of its size.
 func (x *steadyStep) settlePlaces() {
-	p, t := x.p, x.p.t
 	for k := range x.place {
 		x.place[k] = -1
 	}
-	outside := slices.Concat(x.ends...)
-	free := map[int][]int{}
-	place := func(r Ref) {
-		k := p.slot[r]
-		if k < 0 || p.view[k] || slices.Contains(outside, k) || slices.Contains(x.gone, r) {
-			return
-		}
-		n := wholeLines(t.size(r))
-		if l := free[n]; len(l) > 0 {
-			x.place[k], free[n] = l[len(l)-1], l[:len(l)-1]
-			return
-		}
-		x.place[k] = x.size
-		x.size += n
-	}
-	dead := make([][]Ref, len(p.steps)) // by step: whose place is free after it
-	for i := range p.steps {
-		st := &p.steps[i]
-		var over []Ref
-		switch {
+	steps := x.p.steps
+	y := &placer{steadyStep: x, outside: slices.Concat(x.ends...), free: map[int][]int{}, dead: make([][]Ref, len(steps))}
+	for i := range steps {
+		var over []Ref // whose places others take
+		switch st := &steps[i]; {
 		case st.tile != nil:
-			for j, r := range st.tile.direct {
-				was := None
-				if j < len(st.tile.over) {
-					was = st.tile.over[j]
-				}
-				switch {
-				case p.home[r] != int32(i):
-				case was != None && x.last(was) < i && !slices.Contains(x.gone, was):
-					over = append(over, was)
-					x.place[p.slot[r]] = x.place[p.slot[was]]
-				default:
-					place(r)
-				}
-			}
+			over = y.placeTile(i)
 		case st.kind == stepOne:
 			for _, r := range st.refs {
-				place(r)
+				y.give(r)
 			}
 		}
-		for _, r := range st.free {
+		for _, r := range steps[i].free {
 			if !slices.Contains(over, r) {
 				last := max(i, x.last(r))
-				dead[last] = append(dead[last], r)
+				y.dead[last] = append(y.dead[last], r)
 			}
 		}
-		for _, r := range dead[i] {
-			if k := p.slot[r]; x.place[k] >= 0 {
-				n := wholeLines(t.size(r))
-				free[n] = append(free[n], x.place[k])
-			}
+		y.leave(i)
+	}
+}
+
+// A placer gives the values of a steady step their places.
+type placer struct {
+	*steadyStep
+	outside []int32       // the slots that have none in the room
+	free    map[int][]int // by size: places that nobody has any more
+	dead    [][]Ref       // by step: whose place is free after it
+}
+
+// give gives r a place that is free, or a new one.
+func (y *placer) give(r Ref) {
+	p := y.p
+	k := p.slot[r]
+	if k < 0 || p.view[k] || slices.Contains(y.outside, k) || slices.Contains(y.gone, r) {
+		return
+	}
+	n := wholeLines(p.t.size(r))
+	if l := y.free[n]; len(l) > 0 {
+		y.place[k], y.free[n] = l[len(l)-1], l[:len(l)-1]
+		return
+	}
+	y.place[k] = y.size
+	y.size += n
+}
+
+// placeTile gives the results of step i, a tile program, their places, and lists the values whose
+// places these take over.
+func (y *placer) placeTile(i int) (over []Ref) {
+	p, tp := y.p, y.p.steps[i].tile
+	for j, r := range tp.direct {
+		was := None
+		if j < len(tp.over) {
+			was = tp.over[j]
+		}
+		switch {
+		case p.home[r] != int32(i):
+		case was != None && y.last(was) < i && !slices.Contains(y.gone, was):
+			over = append(over, was)
+			y.place[p.slot[r]] = y.place[p.slot[was]]
+		default:
+			y.give(r)
+		}
+	}
+	return over
+}
+
+// leave frees the places of those that are dead after step i.
+func (y *placer) leave(i int) {
+	p := y.p
+	for _, r := range y.dead[i] {
+		if k := y.place[p.slot[r]]; k >= 0 {
+			n := wholeLines(p.t.size(r))
+			y.free[n] = append(y.free[n], k)
 		}
 	}
 }

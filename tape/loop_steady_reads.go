@@ -131,32 +131,15 @@ func (b *steadyReads) plainMove(r Ref) bool {
 // there was any.
 func (b *steadyReads) refused() (some bool) {
 	p, t := b.p, b.p.t
-	refuse := func(r Ref) {
-		some = true
-		b.read[r] = false
-	}
 	clear(b.found)
 	readers := map[Ref]int{} // by what is assembled: which step reads it, from 1
 	for _, r := range p.order {
 		if (b.read[r] || b.joined[r]) && !b.find(r) {
-			b.joined[r] = false
-			refuse(r)
+			b.joined[r], b.read[r], some = false, false, true
 		}
 		for _, a := range t.Args(r) {
-			if a = p.same[a]; !b.read[a] {
-				continue
-			}
-			st := &p.steps[p.home[r]]
-			switch step := int(p.home[r]) + 1; {
-			case st.kind == stepTile && b.takes(st.tile, a) && b.isSimple(a):
-				if b.joined[a] {
-					if readers[a] > 0 && readers[a] != step {
-						refuse(a)
-					}
-					readers[a] = step
-				}
-			case b.joined[a] || !b.read[r] && !b.joined[r]:
-				refuse(a)
+			if a = p.same[a]; b.read[a] && !b.serves(r, a, readers) {
+				b.read[a], some = false, true
 			}
 		}
 	}
@@ -166,11 +149,26 @@ func (b *steadyReads) refused() (some bool) {
 	for i := range p.steps {
 		if st := &p.steps[i]; st.kind == stepTile {
 			if a, ok := b.tooMany(st.tile); ok {
-				refuse(a)
+				b.read[a], some = false, true
 			}
 		}
 	}
 	return some
+}
+
+// serves reports whether r can read a where it is: in a tile program, which is the same for all
+// readers of what is assembled and noted for them, or as a move that is itself read where it is.
+func (b *steadyReads) serves(r, a Ref, readers map[Ref]int) bool {
+	st, step := &b.p.steps[b.p.home[r]], int(b.p.home[r])+1
+	if st.kind != stepTile || !b.takes(st.tile, a) || !b.isSimple(a) {
+		return !b.joined[a] && (b.read[r] || b.joined[r])
+	}
+	if !b.joined[a] {
+		return true
+	}
+	alone := readers[a] == 0 || readers[a] == step
+	readers[a] = step
+	return alone
 }
 
 // tooMany is the first operand with which a tile program would have more pieces than it may.
