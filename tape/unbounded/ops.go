@@ -65,6 +65,9 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 	if v, ok := power(op, x, y, z); ok {
 		return v, true
 	}
+	if v, ok := logarithm(op, x, y); ok {
+		return v, true
+	}
 	if v, ok := pole(op, x, y); ok {
 		return v, true
 	}
@@ -74,7 +77,7 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 	return exponential(op, x, y)
 }
 
-// power computes powers, logarithms and what is one of them far from 1.
+// power computes powers, and what is one far from 1.
 func power(op string, x, y, z Number) (Number, bool) {
 	large := x.Finite() && x.E > 500
 	switch op {
@@ -104,24 +107,9 @@ func power(op string, x, y, z Number) (Number, bool) {
 			}
 			return y, true
 		}
-	case "xlogy":
-		if y.M > 0 && !y.Special() {
-			return x.zmul(y.log()), true
-		}
 	case "csc", "cot", "coth":
 		if x.small() {
 			return x.inverse(), true
-		}
-	case "log":
-		if x.M > 0 {
-			return x.log(), true
-		}
-	case "log2", "log10":
-		if x.M > 0 && x.Finite() && !x.inRange() {
-			if op == "log2" {
-				return Of(kernels.Log2Of(x.M) + float64(x.E)), true
-			}
-			return Of(kernels.Log10Of(x.M) + float64(float64(x.E)*(math.Ln2/math.Ln10))), true
 		}
 	case "sin", "tan", "asin", "atan", "tanh", "asinh", "atanh", "log1p":
 		switch {
@@ -153,6 +141,28 @@ func power(op string, x, y, z Number) (Number, bool) {
 	case "one_minus_square":
 		if large {
 			return x.Mul(x).neg(), true
+		}
+	}
+	return Number{}, false
+}
+
+// logarithm computes logarithms.
+func logarithm(op string, x, y Number) (Number, bool) {
+	switch op {
+	case "log":
+		if x.M > 0 {
+			return x.log(), true
+		}
+	case "log2", "log10":
+		if x.M > 0 && x.Finite() && !x.inRange() {
+			if op == "log2" {
+				return Of(kernels.Log2Of(x.M) + float64(x.E)), true
+			}
+			return Of(kernels.Log10Of(x.M) + float64(float64(x.E)*(math.Ln2/math.Ln10))), true
+		}
+	case "xlogy":
+		if y.M > 0 && !y.Special() {
+			return x.zmul(y.log()), true
 		}
 	}
 	return Number{}, false
@@ -256,6 +266,28 @@ func exponential(op string, x, y Number) (Number, bool) {
 				return Number{r.M * (1 - float64(math.Copysign(1, v)*lost)), r.E}.Normal(), true
 			}
 		}
+	case "expm1_inverse":
+		if v := x.Float(); v > 600 && x.Finite() {
+			return Of(-v).exp(), true
+		}
+	case "sigmoid", "sigmoid_slope":
+		if v := x.Float(); x.Finite() && (v < -600 || v > 600 && op == "sigmoid_slope") {
+			return Of(-math.Abs(v)).exp(), true
+		}
+	case "softplus":
+		if v := x.Float(); x.Finite() && v < -600 {
+			return x.exp(), true
+		}
+	}
+	if v, ok := hyperbolic(op, x); ok {
+		return v, true
+	}
+	return normal(op, x, y)
+}
+
+// hyperbolic computes hyperbolic functions, and exp(x) - 1.
+func hyperbolic(op string, x Number) (Number, bool) {
+	switch op {
 	case "sinh", "cosh", "expm1":
 		if v := x.Float(); math.Abs(v) > 600 && x.Finite() && (v > 0 || op != "expm1") {
 			r := Number{math.Abs(x.M), x.E}.exp()
@@ -282,24 +314,19 @@ func exponential(op string, x, y Number) (Number, bool) {
 			}
 			return r, true
 		}
-	case "expm1_inverse":
-		if v := x.Float(); v > 600 && x.Finite() {
-			return Of(-v).exp(), true
-		}
 	case "sech2":
 		if v := math.Abs(x.Float()); v > 300 && x.Finite() {
 			r := Of(-2 * v).exp()
 			r.E += 2
 			return r, true
 		}
-	case "sigmoid", "sigmoid_slope":
-		if v := x.Float(); x.Finite() && (v < -600 || v > 600 && op == "sigmoid_slope") {
-			return Of(-math.Abs(v)).exp(), true
-		}
-	case "softplus":
-		if v := x.Float(); x.Finite() && v < -600 {
-			return x.exp(), true
-		}
+	}
+	return Number{}, false
+}
+
+// normal computes the bell curve, and what is under its tails.
+func normal(op string, x, y Number) (Number, bool) {
+	switch op {
 	case "erfcx":
 		if x.far() {
 			return x.inverse().Mul(Of(sqrtPiInverse)), true
