@@ -3,7 +3,6 @@ package expr
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -155,62 +154,88 @@ func (p *parser) hint(hint, expected string) {
 
 // unfinished complains of what follows a statement on its line.
 func (p *parser) unfinished(s Stmt) {
+	const expected = "an operator or the end of the statement"
 	e, ok := s.(*ExprStmt)
-	before := strings.LastIndexByte(p.prog.Text[s.Where().Start:p.tok.Start], '\n')
+	if ok && p.tok.Kind == Lbrace {
+		p.fail(p.tok.Span, p.misplaced(e), "unexpected { after %s", p.source(e.Span))
+	}
+	hint := ""
+	if ok {
+		hint = p.behindValue(e)
+	}
+	if hint = cmp.Or(hint, p.behindStatement(s)); hint != "" {
+		p.hint(hint, "expected "+expected)
+	}
+	p.expected(expected)
+}
+
+// misplaced is what to do about { behind an expression.
+func (p *parser) misplaced(e *ExprStmt) string {
+	text, touches := p.source(e.Span), p.tok.Start == p.end
+	switch {
+	case text == "sum_" || text == "prod_":
+		return latex(text)
+	case strings.Contains(text, "function("):
+		return aFunction + ", one with a name f(x) = …"
+	case text == "log_":
+		return "write log2(x), log10(x), or log(x)/log(b)"
+	case touches && p.prog.Text[p.end-1] == '_':
+		return "an index is part of the name: x_1"
+	case touches && isDigit(p.scan.at(0)):
+		return "an element is written " + text + "[…]"
+	case touches && isName(e.X): // max{a, b}, and LaTeX without its \
+		return cmp.Or(latex(text), "write "+text+"(…) for a call")
+	}
+	return cmp.Or(Foreign(text), "a block follows if, while, for, no_gradient or the head of a function")
+}
+
+// behindValue is what to do about a token behind an expression that stands as a statement, or "".
+func (p *parser) behindValue(e *ExprStmt) string {
+	text := p.source(e.Span)
+	switch k := p.tok.Kind; {
+	case k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
+		return "write gamma(n + 1) for the factorial of n"
+	case k == KwNoGradient && isName(e.X):
+		return "leave out " + text
+	case k == Colon && p.peek().Kind == Colon:
+		return "there are no modules: leave out " + text + "::"
+	case k == Colon && isName(e.X) && strings.HasPrefix(text, "λ"):
+		return aFunction
+	case k == Colon && isName(e.X):
+		return "write " + text + " = …"
+	case k == Colon && isCall(e.X):
+		return "write " + text + " = …, or a block { … } for :"
+	}
+	return ""
+}
+
+// behindStatement is what to do about a token behind a statement, or "".
+func (p *parser) behindStatement(s Stmt) string {
 	switch k := p.tok.Kind; {
 	case k == Assign && strings.HasPrefix(p.prog.Text[p.tok.End:], ">"):
-		p.hint(aFunction, "expected an operator or the end of the statement")
+		return aFunction
 	case k == Assign && p.listed(s):
-		p.hint("statements are separated by ;, and --at x=3 gives a value", "expected an operator or the end of the statement")
-	case k == Assign && before >= 0:
-		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
-	case ok && k == Lbrace && slices.Contains([]string{"sum_", "prod_"}, p.source(e.Span)):
-		p.fail(p.tok.Span, latex(p.source(e.Span)), "unexpected { after %s", p.source(e.Span))
-	case ok && k == Lbrace && strings.Contains(p.source(e.Span), "function("):
-		p.fail(p.tok.Span, aFunction+", one with a name f(x) = …", "unexpected { after %s", p.source(e.Span))
-	case ok && k == Lbrace && p.source(e.Span) == "log_":
-		p.fail(p.tok.Span, "write log2(x), log10(x), or log(x)/log(b)", "unexpected { after log_")
-	case ok && k == Lbrace && p.tok.Start == p.end && p.prog.Text[p.end-1] == '_':
-		p.fail(p.tok.Span, "an index is part of the name: x_1", "unexpected { after %s", p.source(e.Span))
-	case ok && k == Lbrace && p.tok.Start == p.end && isDigit(p.scan.at(0)):
-		p.fail(p.tok.Span, "an element is written "+p.source(e.Span)+"[…]", "unexpected { after %s", p.source(e.Span))
-	case ok && k == Lbrace && p.tok.Start == p.end && isName(e.X): // max{a, b}, and LaTeX without its \
-		p.fail(p.tok.Span, cmp.Or(latex(p.source(e.Span)), "write "+p.source(e.Span)+"(…) for a call"), "unexpected { after %s", p.source(e.Span))
-	case ok && k == Lbrace:
-		p.fail(p.tok.Span, cmp.Or(Foreign(p.source(e.Span)), "a block follows if, while, for, no_gradient or the head of a function"), "unexpected { after %s", p.source(e.Span))
-	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
-		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
-	case k == KwIn:
-		p.hint("write "+oneOf, "expected an operator or the end of the statement")
-	case k == KwIf:
-		p.hint("write c ? a : b", "expected an operator or the end of the statement")
-	case k == KwFor:
-		p.hint(asked(p.tok.Text), "expected an operator or the end of the statement")
-	case k == Ident && Foreign(p.tok.Text) != "":
-		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
-	case k == KwNoGradient && ok && isName(e.X):
-		p.hint("leave out "+p.source(e.Span), "expected an operator or the end of the statement")
-	case p.prog.Text[p.end-1] == '}' && (k == Ident || k == Number || k == Lparen):
-		p.hint("statements are separated by ; or a new line", "expected an operator or the end of the statement")
-	case k == Colon && ok && p.peek().Kind == Colon:
-		p.hint("there are no modules: leave out "+p.source(e.Span)+"::", "expected an operator or the end of the statement")
-	case k == Colon:
-		hint := numbersFromTo
-		if ok {
-			switch e.X.(type) {
-			case *Name:
-				if hint = "write " + p.source(e.Span) + " = …"; strings.HasPrefix(p.source(e.Span), "λ") {
-					hint = aFunction
-				}
-			case *Call:
-				hint = "write " + p.source(e.Span) + " = …, or a block { … } for :"
-			}
+		return "statements are separated by ;, and --at x=3 gives a value"
+	case k == Assign:
+		if before := strings.LastIndexByte(p.prog.Text[s.Where().Start:p.tok.Start], '\n'); before >= 0 {
+			return fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before)))
 		}
-		p.hint(hint, "expected an operator or the end of the statement")
+	case k == KwIn:
+		return "write " + oneOf
+	case k == KwIf:
+		return "write c ? a : b"
+	case k == KwFor:
+		return asked(p.tok.Text)
+	case k == Ident && Foreign(p.tok.Text) != "":
+		return Foreign(p.tok.Text)
+	case p.prog.Text[p.end-1] == '}' && (k == Ident || k == Number || k == Lparen):
+		return "statements are separated by ; or a new line"
+	case k == Colon:
+		return numbersFromTo
 	case k == Rparen || k == Rbrack || k == Rbrace:
-		p.hint("there is nothing open that it closes", "expected an operator or the end of the statement")
+		return "there is nothing open that it closes"
 	}
-	p.expected("an operator or the end of the statement")
+	return ""
 }
 
 // listed reports whether a statement ends in a name behind a comma, as in y = x^2, x.
@@ -237,6 +262,7 @@ const numbersFromTo = "write arange(a, b) for the numbers from a to below b"
 const transposed = "a transpose is written x.T"
 
 func isName(x Expr) bool   { _, ok := x.(*Name); return ok }
+func isCall(x Expr) bool   { _, ok := x.(*Call); return ok }
 func isNumber(x Expr) bool { _, ok := x.(*Num); return ok }
 
 // noBlock complains of what stands where the block of a statement should begin.
