@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -54,14 +55,15 @@ var topLevel = []string{
 	"cmd", "expr", "kernels", "output", "tape", "testdata",
 }
 
-func TestImports(t *testing.T) {
+// eachFile parses every file of Go that go build would see.
+func eachFile(t *testing.T, mode parser.Mode, each func(file string, syntax *ast.File)) {
 	tree := os.DirFS("..")
 	err := fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
 		case d.IsDir() && file != "." && (name[0] == '.' || name[0] == '_' || name == "testdata"):
-			return fs.SkipDir // as go build does
+			return fs.SkipDir
 		case d.IsDir() || path.Ext(name) != ".go":
 			return nil
 		}
@@ -69,20 +71,43 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
-		if err != nil {
-			return err
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, text, mode)
+		if err == nil {
+			each(file, syntax)
 		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImports(t *testing.T) {
+	eachFile(t, parser.ImportsOnly, func(file string, syntax *ast.File) {
 		for _, spec := range syntax.Imports {
 			if what, _ := strconv.Unquote(spec.Path.Value); !may(file, what) {
 				t.Errorf("%s imports %s, which its package has no door to", file, what)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// TestProcess: only main.go touches the process that it runs in: its arguments, its streams and its end.
+func TestProcess(t *testing.T) {
+	ofMain := []string{"Args", "Exit", "Stdin", "Stdout", "Stderr"}
+	eachFile(t, parser.SkipObjectResolution, func(file string, syntax *ast.File) {
+		if file == "main.go" || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		ast.Inspect(syntax, func(n ast.Node) bool {
+			if of, ok := n.(*ast.SelectorExpr); ok && slices.Contains(ofMain, of.Sel.Name) {
+				if pack, ok := of.X.(*ast.Ident); ok && pack.Name == "os" {
+					t.Errorf("%s uses os.%s, which is for main.go alone", file, of.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
 }
 
 // may reports whether a file may import a package.

@@ -157,11 +157,12 @@ var spellings struct {
 	from [256]uint8 // where the chain of a first byte begins in list, from 1
 }
 
+// A spelling is how a token is written.
 type spelling struct {
 	text string
 	kind Kind
-	word bool
-	next uint8
+	word bool  // it is one, not a sign
+	next uint8 // the next one with the same first byte, as from counts; 0: none
 }
 
 func init() {

@@ -81,6 +81,7 @@ type access struct {
 	body  *Tape // it is in this body of a loop, or nil
 }
 
+// An explaining finds how the values from low on are reached from a source.
 type explaining struct {
 	t     *Tape
 	low   Ref

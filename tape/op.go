@@ -202,6 +202,7 @@ func at3(xyz ...float64) points { return points{3, xyz} }
 // d lists partial derivatives.
 func d(partials ...string) []string { return partials }
 
+// A param is a parameter of an operation, as Args names it.
 type param struct {
 	name     string
 	def      expr.Expr // default; nil when required

@@ -46,6 +46,7 @@ type micro struct {
 	twin    bool // single has two results
 }
 
+// A load fills a slot of a tile program: with an argument that broadcasts, spread out, or with a number.
 type load struct {
 	ref   Ref // None: the number
 	slot  int32

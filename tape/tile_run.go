@@ -299,7 +299,7 @@ func goneOf(gone []int, i int) int {
 	return gone[i]
 }
 
-// spread is spreadLoads of the next n numbers before end, as many as a tile holds, or of tiles of so many:
+// spread spreads what broadcasts over the next n numbers before end, as many as a tile holds, or over tiles of so many:
 // of a matrix over whose rows a number each is spread, say, the number is written once a row.
 func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
 	n, tiles = min(tileSize, end-from), 1

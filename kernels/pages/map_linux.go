@@ -18,6 +18,7 @@ var mapped struct {
 // populateRead is MADV_POPULATE_READ, of Linux 5.14; it fails where reading does.
 const populateRead = 22
 
+// A mapping is what Map has mapped of a file, and what the file was like then.
 type mapping struct {
 	from, to uintptr // addresses
 	file     *os.File

@@ -148,6 +148,7 @@ func (j *job) part(i int) {
 	j.f(i)
 }
 
+// A worker is a goroutine that takes parts of jobs, and sleeps where there is none for a while.
 type worker struct {
 	parked atomic.Bool
 	until  atomic.Int64 // changes when there may be work

@@ -195,6 +195,7 @@ func param(name string) reg.GPVirtual {
 	return r
 }
 
+// A gemm is a panel being written.
 type gemm struct {
 	vectors               int
 	rounds, keeps         bool
