@@ -214,6 +214,9 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": 1, "x": 2}`, `x is given twice (line 1, column 10, byte 9)`, ``},
 	{`{"m": {"w": 1, "w": 2}}`, `m.w is given twice (line 1, column 16, byte 15)`, ``},
 	{`{"m": {"w": 1}, "m.w": 2}`, `m.w is given twice (line 1, column 17, byte 16)`, ``},
+	{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"c":1}`, `c is given twice (line 1, column 56, byte 55)`, ``}, // of many names the first eight are looked at one by one
+	{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"i":1}`, `i is given twice (line 1, column 62, byte 61)`, ``},
+	{`{"x\`, `the text ends inside a string (line 1, column 4, byte 3)`, ``},
 	{`{"x\q": 1}`, `unknown escape '\q' (line 1, column 4, byte 3)`, `a backslash is written \\`},
 	{`{"\ud800": 1}`, `\ud800 is half of a surrogate pair (line 1, column 3, byte 2)`, ``},
 	{`{"\ud800\u0041": 1}`, `\ud800 is half of a surrogate pair (line 1, column 3, byte 2)`, ``},

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -295,7 +296,7 @@ func world(t *testing.T) {
 	check(npy.WriteNPZ(&archive, []npy.Entry{{Name: "w", Tensor: a}, {Name: "layer.b", Tensor: tensor.Scalar(5)}, {Name: "layer.w", Tensor: a}}))
 	check(npy.WriteNPZ(&zipped, []npy.Entry{{Name: "only", Tensor: tensor.Scalar(6)}}))
 	for name, text := range map[string]string{
-		"x.json": `{"x": 3}`, "y.json": `{"y": {"data": [1, 2], "trainable": false}}`, "m.json": `{"m": {"w": 1}}`,
+		"x.json": `{"x": 3}`, "y.json": `{"y": {"data": [1, 2], "trainable": false}}`, "m.json": `{"m": {"w": 1}}`, "n.json": `{"m": {"v": 2}}`,
 		"q.json": `{"expr": "x^2", "values": {"x": 3}, "wrt": ["x"], "with": {"x": 1}}`,
 		"v.json": `[[1, 2], [3]]`, "s.json": ` 7 `, "t.csv": "1,2\n3,4\n", "plain": "1\n2\n", "empty.json": "",
 		"a.npy": array.String(), "g.npz": archive.String(), "one.npz": zipped.String(), "zip.npy": zipped.String(), "npy.npz": array.String(),
@@ -330,6 +331,7 @@ func TestLoad(t *testing.T) {
 		{Source{In: []string{"x.json"}, At: []string{"y=2, z=[1,2]"}, Const: []string{"c=4"}}, `x=3, y=2, z=(2,) [1 2], c=4 frozen`, 0},
 		{Source{In: []string{"m.json"}, At: []string{"m.b=2", "p[0]=1", "p[1].w=2"}}, `m={w:1 b:2}, p=(1 {w:2})`, 0},
 		{Source{In: []string{"m.json"}, Const: []string{"m.b=2"}}, `m={w:1 b:2 frozen}`, 0},
+		{in("m.json", "n.json"), `m={w:1 v:2}`, 0}, // the fields of both
 		{at("x=@a.npy"), `x=(2, 2) [1 2 3 4]`, 0},
 		{at("x=file:a.npy"), `x=(2, 2) [1 2 3 4]`, 0},
 		{at("x=@g.npz:layer.b, y=@one.npz"), `x=5, y=6`, 0},
@@ -349,6 +351,7 @@ func TestLoad(t *testing.T) {
 		{in("npy.npz"), `npy.npz: an NPY file holds one array without a name`, 4},
 		{in("t.csv"), `t.csv: a table of numbers holds one array without a name`, 4},
 		{in("x.json", "x.json"), `x is given twice`, 4},
+		{in("m.json", "n.json", "m.json"), `m.w is given twice`, 4},
 		{in("q.json", "q.json"), `expr is given twice`, 4},
 		{Source{In: []string{"x.json"}, At: []string{"x=2"}}, `x is given twice: x.json and --at x=2`, 4},
 		{Source{In: []string{"m.json"}, At: []string{"m=2"}}, `m is given twice: m.json and --at m=2`, 4},
@@ -404,6 +407,41 @@ func checkLoad(t *testing.T, rows []loadRow) {
 		if err.Error() != row.want || code != row.code {
 			t.Errorf("%s: exit %d, %v, want exit %d, %s", what, code, err, row.code, row.want)
 		}
+	}
+}
+
+// TestManyFields: of many dotted names below one, too, each is there once, and what comes twice is told.
+func TestManyFields(t *testing.T) {
+	names := make([]string, 40)
+	for i := range names {
+		names[i] = fmt.Sprintf("m.f%d=%d", i, i)
+	}
+	doc, err := (&Source{At: names, Eval: eval}).Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := doc.Vars[0].Value; len(doc.Vars) != 1 || len(m.Fields) != len(names) || m.Get("f39") == nil || m.Get("f39").Tensor.Item() != 39 {
+		t.Errorf("40 fields of one record give %s", showDoc(doc))
+	}
+	for _, again := range []string{"m.f0=1", "m.f20=1", "m.f39=1"} {
+		if _, err := (&Source{At: append(slices.Clone(names), again), Eval: eval}).Load(); err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(again, "=1")+" is given twice") {
+			t.Errorf("%s beside 40 fields: %v, want that it is given twice", again, err)
+		}
+	}
+}
+
+// TestLinesClose: the file of lines is closed with them; standard input is not theirs.
+func TestLinesClose(t *testing.T) {
+	world(t)
+	l, err := (&Source{Each: true, In: []string{"x.json"}}).Lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, again := l.Close(), l.Close(); first != nil || !errors.Is(again, os.ErrClosed) {
+		t.Errorf("closed twice: %v and %v, want %v the second time", first, again, os.ErrClosed)
+	}
+	if l, err = (&Source{Each: true, In: []string{"-"}, Stdin: strings.NewReader("{}")}).Lines(); err != nil || l.Close() != nil || l.Close() != nil {
+		t.Errorf("lines of standard input: %v", err)
 	}
 }
 
