@@ -78,32 +78,6 @@ unexpected character $
 }
 
 // Errors of those who run a program: a span around the mark, and a note.
-// TestFit: a text has the cells of a terminal that it takes, and is cut or filled to so many.
-func TestFit(t *testing.T) {
-	for _, row := range []struct {
-		text  string
-		cells int
-		fit   string // in five cells
-	}{
-		{"", 0, "     "},
-		{"abc", 3, "abc  "},
-		{"abcde", 5, "abcde"},
-		{"abcdef", 6, "abcd…"},
-		{"日本", 4, "日本 "},
-		{"日本語", 6, "日本…"},
-		{"a日本語", 7, "a日… "},            // a character of two cells does not fit into one
-		{"xa\u0301", 2, "xa\u0301   "}, // an accent takes none
-		{"a\x00", 1 + len("<U+0000>"), "a…   "},
-	} {
-		if got := Cells(row.text); got != row.cells {
-			t.Errorf("%q takes %d cells, want %d", row.text, got, row.cells)
-		}
-		if got := Fit(row.text, 5); got != row.fit {
-			t.Errorf("%q in five cells is %q, want %q", row.text, got, row.fit)
-		}
-	}
-}
-
 func TestRenderNote(t *testing.T) {
 	x, prog, err := ParseExpr("", "sum(x @ w)")
 	if err != nil {
