@@ -57,15 +57,26 @@ func samples() int {
 	return 200_000
 }
 
-// The fast path must give what strconv gives: the shortest text, and the same bits back.
+// What is found here must be what strconv finds: the shortest text, and the same bits back.
 func TestAppendNumberIsShortest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	check := func(v float64) {
 		t.Helper()
 		got := string(AppendNumber(nil, v, tensor.Float64))
-		if want := string(appendShortest(nil, v, 64)); got != want {
+		if want := strconvText(v); got != want {
 			t.Fatalf("text of %v (%#x) = %s, want %s", v, math.Float64bits(v), got, want)
 		}
+	}
+	for exp := range uint64(2047) { // and the ends of each power of 2
+		for _, fraction := range []uint64{0, 1, 2, 3, 1<<52 - 1, 1<<52 - 2, 1 << 51, r.Uint64() >> 12} {
+			check(math.Float64frombits(exp<<52 | fraction))
+		}
+	}
+	for e := -323; e < 308; e++ {
+		v, _ := strconv.ParseFloat("1e"+strconv.Itoa(e), 64)
+		check(v)
+		check(math.Nextafter(v, 0))
+		check(math.Nextafter(v, 1e308))
 	}
 	for range samples() {
 		digits := r.Uint64N(1e18) / uint64(math.Pow10(r.IntN(18)))
@@ -78,6 +89,14 @@ func TestAppendNumberIsShortest(t *testing.T) {
 		}
 		check(r.NormFloat64())
 	}
+}
+
+// strconvText is strconv's shortest text in JavaScript's layout.
+func strconvText(v float64) string {
+	if m := math.Abs(v); m == 0 || m >= 1e-6 && m < 1e21 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strings.NewReplacer("e-0", "e-", "e+0", "e+").Replace(strconv.FormatFloat(v, 'e', -1, 64))
 }
 
 func BenchmarkNumber(b *testing.B) {
