@@ -84,7 +84,7 @@ func (o *engineOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.MaxMemory, "max-memory", "80%", "`SIZE` ask for no more: 2GiB, 500M, 50%")
 	f.StringVar(&o.Conventions, "conventions", "default", "`default|tf|jax|torch` at kinks")
 	f.BoolVar(&o.Stats, "stats", false, "what it cost, on stderr")
-	f.StringVar(&o.Progress, "progress", "auto", "`auto|always|never` on stderr, after a second")
+	f.StringVar(&o.Progress, "progress", "auto", "`auto|always|never` show on stderr that work goes on, after a second")
 }
 
 // outputOptions say how to print it.
