@@ -63,7 +63,7 @@ func TestCommandLines(t *testing.T) {
 		{"eval x --order 2", "", 2, "", "it is a flag of nabla grad"},
 		{"x^2 --mode fats", "", 2, "", "one of auto, forward, reverse"},
 		{"x^2 -f jsn", "", 2, "", "did you mean json"},
-		{"x^2 --mode \x1b[31mred", "", 2, "", "^nabla: --mode ·\\[31mred: it is one of"}, // no orders to a terminal
+		{"x^2 --mode \x1b[31mred", "", 2, "", "^nabla: --mode <U\\+001B>\\[31mred: it is one of"}, // no orders to a terminal
 		{"x^2 --order 99999999999999999999", "", 2, "", "--order 99999999999999999999: it is too large"},
 		{"x^2 --seed x", "", 2, "", "--seed x: it is a whole number"},
 		{"x^2 --max-memory lots", "", 2, "", "lots is no size"},

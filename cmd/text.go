@@ -32,12 +32,11 @@ func jsonList(w io.Writer, n int, item func(i int)) {
 
 // visible is a text without what would give orders to a terminal or leave no mark on it.
 func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
-			return r
-		}
-		return '·'
-	}, s)
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = cells.Show(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // size is how large an error is: two digits.

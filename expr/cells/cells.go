@@ -47,14 +47,20 @@ func Width(text string) (n int) {
 
 // Show is a text as it is printed: each character that cannot be seen by its number.
 func Show(text string) string {
+	var shown strings.Builder // empty as long as there is none
+	from := 0
 	for i := 0; i < len(text); {
 		cell, _, n := First(text[i:])
 		if cell != text[i:i+n] {
-			return text[:i] + cell + Show(text[i+n:])
+			shown.WriteString(text[from:i] + cell)
+			from = i + n
 		}
 		i += n
 	}
-	return text
+	if from == 0 {
+		return text
+	}
+	return shown.String() + text[from:]
 }
 
 // Cut is a text in so many cells of a terminal at most.

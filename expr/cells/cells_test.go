@@ -40,6 +40,7 @@ func TestShow(t *testing.T) {
 		"":                "",
 		"grad.例":          "grad.例",
 		"a\x1b[31m\u200b": "a<U+001B>[31m<U+200B>",
+		"\x1b":            "<U+001B>",
 		"\xe4\xbeb":       "<0xe4><0xbe>b",
 	} {
 		if got := Show(text); got != want {
