@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 
+	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -215,6 +216,18 @@ func (c *call) kernel(i, n int) Ref {
 	return w
 }
 
+// channelsLast is what to do about the shapes of other languages, whose channels stand last, or "".
+func channelsLast(xs, ws tensor.Shape) string {
+	n := len(xs) - 2
+	if last(xs) != ws[n] {
+		return ""
+	}
+	if n == 1 {
+		return "channels stand before the length: transpose(x, (0, 2, 1)), and transpose(w, (2, 1, 0)) is (out, channels, size)"
+	}
+	return "channels stand before the height: transpose(x, (0, 3, 1, 2)), and transpose(w, (3, 2, 0, 1)) is (out, channels, height, width)"
+}
+
 // conv lowers a convolution over n axes.
 func (c *call) conv(n int) value {
 	t := c.t
@@ -223,7 +236,7 @@ func (c *call) conv(n int) value {
 	xs, ws := t.Shape(x), t.Shape(w)
 	groups := c.int(5)
 	if groups < 1 || xs[1]%groups != 0 || ws[0]%groups != 0 || xs[1]/groups != ws[1] {
-		c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[1]*max(groups, 1))
+		c.advise("shape", channelsLast(xs, ws), "%s: x of shape %v has %s, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), expr.Plural(xs[1], "channel"), ws, ws[1]*max(groups, 1))
 	}
 	stride, dilation := c.pair(2, n, 1), c.pair(4, n, 1)
 	size := [2]int{1, last(ws)}
@@ -277,7 +290,7 @@ func (c *call) convBack(n int) value {
 	w := c.kernel(1, n)
 	xs, ws := t.Shape(x), t.Shape(w)
 	if xs[1] != ws[0] {
-		c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[0])
+		c.fail("shape", "%s: x of shape %v has %s, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), expr.Plural(xs[1], "channel"), ws, ws[0])
 	}
 	stride, pad, dilation := c.pair(2, n, 1), c.pair(3, n, 0), c.pair(4, n, 1)
 	v := window{h: 1, kh: 1, sh: 1, dh: 1, oh: 1, kw: last(ws), sw: stride[1], pw: pad[1], dw: dilation[1], ow: last(xs)}

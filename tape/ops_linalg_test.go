@@ -602,7 +602,7 @@ func TestMatrixMistakes(t *testing.T) {
 		{"lstsq([[1, 2e-30], [2, 4e-30], [3, 6e-30]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"}, // whatever its unit
 		{"polyfit([3, 3, 3], [1, 2, 3], 1)", "lstsq: the columns are not independent: column 1 is"},
 		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4,) does not fit into (3,) with this padding"},
-		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channels, w of shape (1, 2, 1) wants 2"},
+		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channel, w of shape (1, 2, 1) wants 2"},
 		{"conv2d([1, 2, 3], [[[[1]]]])", "conv2d needs x with 4 axes (batch, channels and 2 more), not shape (3,)"},
 		{`conv1d([[[1, 2, 3]]], [[[1]]], padding="full")`, `conv1d: padding is a number, "same" or "valid", not "full"`},
 		{"conv1d([[[1, 2, 3]]], [[[1]]], stride=0)", "conv1d: stride is at least 1, not 0"},
