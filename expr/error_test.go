@@ -201,6 +201,8 @@ func TestDistance(t *testing.T) {
 // What to write for a word of another language.
 func TestForeign(t *testing.T) {
 	for _, row := range []struct{ word, hint string }{
+		{"softmin", "softmax(-x)"},
+		{"band_part", "tril("},
 		{"c", "write [1, 2, 3]"},
 		{"seq", "linspace(0, 1, 11)"},
 		{"ifelse", "write where(c, x, y)"},

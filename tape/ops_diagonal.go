@@ -8,7 +8,7 @@ import (
 
 var diagonalRows = []Op{
 	{Name: "diag", Args: "x, #k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
-	{Name: "diagonal", Args: "x, #k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
+	{Name: "diagonal", Alias: []string{"diag_part"}, Args: "x, #k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
 	{Name: "diagflat", Args: "x, #k=0", Doc: "the matrix with all elements on a diagonal", Body: "diag(ravel(x), k)"},
 	{Name: "trace", Args: "x, #k=0", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x, k), axis=-1)"},
 	{Name: "tril", Args: "x, #k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(false) }},

@@ -45,7 +45,7 @@ var indexRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather"}, Args: "x, #indices, #axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
+	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather", "embedding_lookup"}, Args: "x, #indices, #axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often

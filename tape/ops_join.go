@@ -136,7 +136,7 @@ var joinRows = []Op{
 		out[a] *= k
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
 	}},
-	{Name: "flip", Args: "x, #axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
+	{Name: "flip", Alias: []string{"reverse"}, Args: "x, #axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
 		x := c.ref(0)
 		for _, a := range c.axes(1, c.t.Shape(x)) {
 			x = c.t.swap(c.t.reverse(c.t.swap(x, a, -1)), a, -1)

@@ -11,7 +11,7 @@ import (
 var constructorRows = []Op{
 	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
 	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
-	{Name: "full", Args: "#shape, value", Doc: "one value in a shape", Call: func(c *call) value {
+	{Name: "full", Alias: []string{"fill"}, Args: "#shape, value", Doc: "one value in a shape", Call: func(c *call) value {
 		return c.inShape(c.ref(1), c.checkedShape(c.ints(0)))
 	}},
 	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
