@@ -26,6 +26,7 @@ const (
 	exitOutput      = 6
 	exitHungUp      = 129
 	exitInterrupted = 130
+	exitQuit        = 131
 	exitPipe        = 141
 	exitTerminated  = 143
 )

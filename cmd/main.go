@@ -92,7 +92,11 @@ func (v *vigil) listen() {
 	// has not come back is followed by fresh one. With 400 the gradient of 10^7 numbers, again and again,
 	// took 1.4 times the time, and the first 30 batch Jacobians of 17 MB 1.3 times.
 	debug.SetGCPercent(200)
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	heard := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	if os.Getenv("NABLA_DEBUG") == "" { // where Go's runtime shows what each goroutine does, and exits with 2
+		heard = append(heard, syscall.SIGQUIT)
+	}
+	for _, sig := range heard {
 		if !signal.Ignored(sig) { // as nohup wants
 			signal.Notify(v.signals, sig)
 		}
@@ -153,6 +157,8 @@ func (v *vigil) interrupt(sig os.Signal) int {
 		return exitTerminated
 	case syscall.SIGHUP:
 		return exitHungUp
+	case syscall.SIGQUIT:
+		return exitQuit
 	}
 	return exitInterrupted
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"nabla/expr/cells"
 )
 
 // second is how often stderr shows that work goes on. A test has less.
@@ -28,7 +30,11 @@ func (s *stderr) tick() {
 	defer s.mu.Unlock()
 	if !s.ended && !s.hush {
 		s.shown = true
-		fmt.Fprintf(s.w, "\rnabla: working, %v (ctrl-C ends it)", time.Since(s.since).Round(time.Second))
+		line := fmt.Sprintf("nabla: working, %v (ctrl-C ends it)", time.Since(s.since).Round(time.Second))
+		if columns := width(s.w); columns > 0 { // a line that is broken would not be taken away
+			line = cells.Cut(line, columns-1)
+		}
+		io.WriteString(s.w, "\r"+line)
 	}
 }
 
