@@ -272,6 +272,11 @@ func tallest() {
 	columns("part", &mask)
 
 	Label("end")
+	returnNone(bad, bads)
+}
+
+// returnNone returns whether no lane is bad: of bads on AVX-512, else of bad.
+func returnNone(bad kit.V, bads reg.Register) {
 	bits, ok := GP32(), GP8()
 	if kit.Wide {
 		KMOVB(bads, bits)
@@ -396,15 +401,5 @@ func tallestOfRows() {
 	DECQ(rows)
 	JNZ(LabelRef("row"))
 
-	bits, ok := GP32(), GP8()
-	if kit.Wide {
-		KMOVB(bads, bits)
-	} else {
-		VMOVMSKPD(bad, bits)
-	}
-	TESTL(bits, bits)
-	SETEQ(ok)
-	Store(ok, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	returnNone(bad, bads)
 }
