@@ -109,7 +109,7 @@ func TestWorst(t *testing.T) {
 		}
 	}
 	slices.SortStableFunc(want, func(i, j int) int { return cmp.Compare(b.Data[j], b.Data[i]) })
-	for _, top := range []int{0, 1, 2, 7, len(want) - 1, len(want), n, 1 << 40} {
+	for _, top := range []int{0, 1, 2, 7, len(want) - 1, len(want), n, math.MaxInt} {
 		o := &diffOptions{ATol: 1e-3, Top: top}
 		p := o.compare(couple{"", tensor.Of(a), tensor.Of(b)})
 		var got []int

@@ -105,7 +105,7 @@ func TestMap(t *testing.T) {
 		}
 	}
 	first := uintptr(unsafe.Pointer(&m[0]))
-	for _, p := range []any{nil, "a panic", fault(1), fault(first - 8*skip), fault(math.MaxUint64)} {
+	for _, p := range []any{nil, "a panic", fault(1), fault(first - 8*skip), ^fault(0)} {
 		if err := Fault(p); err != nil {
 			t.Errorf("%v is taken for a fault in the file: %v", p, err)
 		}
