@@ -79,15 +79,18 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 	}
 	lo.mark(e, e.Mark())
-	apart := isApart(items)
-	switch len(p.later) {
-	case 0:
+	return lo.pickLater(&p, e, isApart(items))
+}
+
+// pickLater is what the tensors of an index pick, once all else of it is done.
+func (lo *lowering) pickLater(p *indexing, e *expr.Index, apart bool) Ref {
+	switch {
+	case len(p.later) == 0:
 		return p.x
-	case 1:
-		if !apart {
-			lo.mark(&expr.Name{Span: p.later[0].item.Span}, e.Mark())
-			return t.take(p.x, p.later[0].idx, p.later[0].axis)
-		}
+	case len(p.later) == 1 && !apart:
+		one := p.later[0]
+		lo.mark(&expr.Name{Span: one.item.Span}, e.Mark())
+		return lo.t.take(p.x, one.idx, one.axis)
 	}
 	return lo.pickTogether(p.x, p.later, apart)
 }

@@ -199,15 +199,8 @@ func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 	}
 	m := narrow.Size() / (outer * inner)
 	full, part := tensor.Shape{outer, n, inner}, tensor.Shape{outer, m, inner}
-	if !t.known(idx) || t.ins[idx].batch != 0 { // any of them
-		from, to := full, part
-		if !take {
-			from, to = part, full
-		}
-		if p = p.Summed(from, -2); p != nil {
-			p = p.Repeated(tensor.Shape{outer, 1, inner}, to)
-		}
-		return p
+	if !t.known(idx) || t.ins[idx].batch != 0 {
+		return pickedAnywhere(p, full, part, take)
 	}
 	at := func(v float64) int {
 		if v < 0 {
@@ -217,16 +210,8 @@ func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 	}
 	data := t.data(idx)
 	t.log.saw(t, idx, data, sameNumbers)
-	if first, step, ok := progression(data, at); ok && !a.Flag {
-		if !take {
-			return p.Through(part, full, func(x *sparsity.Box) sparsity.Fate {
-				x.Stretch(1, first, step)
-				return sparsity.Kept
-			})
-		}
-		if step != 0 {
-			return p.Through(full, part, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, first, m, step) })
-		}
+	if first, step, ok := progression(data, at); ok && !a.Flag && (step != 0 || !take) {
+		return pickedEvenly(p, full, part, first, step, take)
 	}
 	if max(k.in.Size(), k.out.Size()) > math.MaxInt32 {
 		return nil
@@ -244,6 +229,29 @@ func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 		return e.Behind(rel, p.Cols)
 	}
 	return nil
+}
+
+// pickedAnywhere is picked where the indices are not known: any of those along the axis.
+func pickedAnywhere(p *sparsity.Pattern, full, part tensor.Shape, take bool) *sparsity.Pattern {
+	from, to := full, part
+	if !take {
+		from, to = part, full
+	}
+	if p = p.Summed(from, -2); p != nil {
+		p = p.Repeated(tensor.Shape{full[0], 1, full[2]}, to)
+	}
+	return p
+}
+
+// pickedEvenly is picked of indices from first on by step, which is not 0 for what is taken.
+func pickedEvenly(p *sparsity.Pattern, full, part tensor.Shape, first, step int, take bool) *sparsity.Pattern {
+	if take {
+		return p.Through(full, part, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, first, part[1], step) })
+	}
+	return p.Through(part, full, func(x *sparsity.Box) sparsity.Fate {
+		x.Stretch(1, first, step)
+		return sparsity.Kept
+	})
 }
 
 // pickedEntries lists, for each element of outer × m × inner, the one of outer × n × inner that

@@ -248,22 +248,7 @@ func (t *Tape) repeatedLabels(o operand) operand {
 func (t *Tape) contract(x, y operand, needed func(rune) bool) operand {
 	x = t.sumLabels(x, func(l rune) bool { return needed(l) || slices.Contains(y.labels, l) })
 	y = t.sumLabels(y, func(l rune) bool { return needed(l) || slices.Contains(x.labels, l) })
-	var batch, inner, left, right []rune
-	for _, l := range x.labels {
-		switch shared := slices.Contains(y.labels, l); {
-		case shared && needed(l):
-			batch = append(batch, l)
-		case shared:
-			inner = append(inner, l)
-		default:
-			left = append(left, l)
-		}
-	}
-	for _, l := range y.labels {
-		if !slices.Contains(x.labels, l) {
-			right = append(right, l)
-		}
-	}
+	batch, inner, left, right := roles(x.labels, y.labels, needed)
 	// a side that lies the other way round is used transposed
 	a, ta := x.r, slices.Equal(x.labels, slices.Concat(batch, inner, left))
 	if !ta {
@@ -307,6 +292,27 @@ func (t *Tape) contract(x, y operand, needed func(rune) bool) operand {
 		b = matrix(b, in, rs)
 	}
 	return operand{t.reshape(t.mm(a, b, ta, tb), shape), labels}
+}
+
+// roles parts the labels of two operands: those of both that are needed, those of both that are
+// not, and those of one alone.
+func roles(x, y []rune, needed func(rune) bool) (batch, inner, left, right []rune) {
+	for _, l := range x {
+		switch shared := slices.Contains(y, l); {
+		case shared && needed(l):
+			batch = append(batch, l)
+		case shared:
+			inner = append(inner, l)
+		default:
+			left = append(left, l)
+		}
+	}
+	for _, l := range y {
+		if !slices.Contains(x, l) {
+			right = append(right, l)
+		}
+	}
+	return batch, inner, left, right
 }
 
 // sumLabels sums an operand over the labels that are not kept.
