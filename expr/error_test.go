@@ -203,6 +203,7 @@ func TestForeign(t *testing.T) {
 	for _, row := range []struct{ word, hint string }{
 		{"softmin", "softmax(-x)"},
 		{"band_part", "tril("},
+		{"random_normal", "randn("},
 		{"c", "write [1, 2, 3]"},
 		{"seq", "linspace(0, 1, 11)"},
 		{"ifelse", "write where(c, x, y)"},

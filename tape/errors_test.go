@@ -80,6 +80,7 @@ var mistakes = []struct {
 	{text: "digitize(x, [3, 1])", kind: "type", msg: "digitize: searchsorted needs a vector that ascends: element 1 is 1, after 3", line: 1, col: 1, inputs: xs("x=1")},
 	{text: "conv2d(x, zeros(3, 3, 3, 7))", kind: "shape", msg: "x of shape (1, 8, 8, 3) has 8 channels, w of shape (3, 3, 3, 7) wants 3", line: 1, col: 1, inputs: xs("x=zeros(1, 8, 8, 3)"), hint: "transpose(w, (3, 2, 0, 1))"}, // TensorFlow's shapes
 	{text: "conv1d(x, zeros(5, 3, 7))", kind: "shape", msg: "has 8 channels", line: 1, col: 1, inputs: xs("x=zeros(1, 8, 3)"), hint: "transpose(x, (0, 2, 1))"},
+	{text: "one_hot(x, depth=3)", kind: "type", msg: "one_hot has no argument depth", line: 1, col: 12, inputs: xs("x=[0, 1]"), hint: "did you mean n?"},
 	{text: "conv1d(x, zeros(5, 2, 7))", kind: "shape", msg: "has 8 channels", line: 1, col: 1, inputs: xs("x=zeros(1, 8, 3)")},
 	{text: "sum(y, axis=1)", kind: "shape", msg: "axis 1 is out of range for 0 axes", line: 1, col: 13, inputs: xs("y=3"), hint: "a number has no axes"},
 	{text: "x[3]", kind: "shape", msg: "index 3 is out of range for an axis of size 3", line: 1, col: 3, inputs: xs("x=[1, 2, 3]"), hint: "0 to 2, or -1 to -3"},
