@@ -73,9 +73,7 @@ func (p *piece) read(b []byte, i, end int, here bool) {
 		i = afterDelimiter(b, i, end)
 	}
 	for i < end {
-		for i < end && isSpace(b[i]) {
-			i++
-		}
+		i = afterSpace(b, i)
 		run := numberRun{start: i}
 		for i < end {
 			f, to, ok := number(b, i)
@@ -84,13 +82,10 @@ func (p *piece) read(b []byte, i, end int, here bool) {
 			}
 			p.numbers = append(p.numbers, f)
 			run.end = to
-			for i = to; i < len(b) && isSpace(b[i]); i++ {
-			}
-			if i == len(b) || b[i] != ',' {
+			if i = afterSpace(b, to); i == len(b) || b[i] != ',' {
 				break
 			}
-			for i++; i < len(b) && isSpace(b[i]); i++ {
-			}
+			i = afterSpace(b, i+1)
 		}
 		if run.end > 0 {
 			run.to = len(p.numbers)

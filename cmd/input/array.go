@@ -53,9 +53,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 	b, i := p.b, p.i
 	out := p.room()
 	for {
-		for i < len(b) && isSpace(b[i]) {
-			i++
-		}
+		i = afterSpace(b, i)
 		if i < len(b) && b[i] == '[' {
 			if leaf != unknown && depth >= leaf {
 				return nil, p.fault(i, "an array where the elements before are numbers", asList, p.here(depth)...)
@@ -68,11 +66,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			if depth > deepest {
 				deepest, p.dims[depth] = depth, unknown
 			}
-			i++
-			for i < len(b) && isSpace(b[i]) {
-				i++
-			}
-			if i == len(b) || b[i] != ']' {
+			if i = afterSpace(b, i+1); i == len(b) || b[i] != ']' {
 				continue
 			}
 			if leaf == unknown {
@@ -125,10 +119,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 		}
 		// A value has ended: at i stands a comma, or the end of one array or more.
 		for {
-			for i < len(b) && isSpace(b[i]) {
-				i++
-			}
-			if i < len(b) && b[i] == ',' {
+			if i = afterSpace(b, i); i < len(b) && b[i] == ',' {
 				i++
 				break
 			}
@@ -161,8 +152,7 @@ func (p *parser) row(out []float64, i int, f float64, end int) (_ []float64, at 
 	most := min(cap(out), len(out)+aheadNumbers)
 	for ok = true; ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < most; {
 		out = append(out, f)
-		for i = end + 1; i < len(b) && isSpace(b[i]); i++ {
-		}
+		i = afterSpace(b, end+1)
 		if i+1 < len(b) && b[i+1] == ',' && b[i]-'0' <= 9 { // one digit
 			f, end = float64(b[i]-'0'), i+1
 			continue

@@ -270,10 +270,7 @@ func (p *parser) namesNext() bool {
 	if p.peek() != '[' {
 		return false
 	}
-	i := p.i + 1
-	for i < len(p.b) && isSpace(p.b[i]) {
-		i++
-	}
+	i := afterSpace(p.b, p.i+1)
 	return i < len(p.b) && (p.b[i] == '"' || p.b[i] == ']')
 }
 

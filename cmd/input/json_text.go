@@ -89,10 +89,14 @@ func (p *parser) finish() {
 	}
 }
 
-func (p *parser) space() {
-	for p.i < len(p.b) && isSpace(p.b[p.i]) {
-		p.i++
+func (p *parser) space() { p.i = afterSpace(p.b, p.i) }
+
+// afterSpace is the first byte of b from i on that is no space, or the end.
+func afterSpace(b []byte, i int) int {
+	for i < len(b) && isSpace(b[i]) {
+		i++
 	}
+	return i
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

@@ -122,10 +122,7 @@ type table struct {
 func (r *table) row(line []byte, at, next int) *Error {
 	first := len(r.data)
 	for i := 0; ; {
-		for i < len(line) && isSpace(line[i]) {
-			i++
-		}
-		if i == len(line) {
+		if i = afterSpace(line, i); i == len(line) {
 			break
 		}
 		f, end, ok := cell(line, i)
@@ -134,9 +131,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 			return r.fault(at+i, msg, hint, step{index: r.rows}, step{index: len(r.data) - first})
 		}
 		r.data = append(r.data, f)
-		for i = end; i < len(line) && isSpace(line[i]); i++ {
-		}
-		if i == len(line) {
+		if i = afterSpace(line, end); i == len(line) {
 			break
 		}
 		sep, where := byte(' '), end
@@ -149,7 +144,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 		}
 		if r.separator = sep; sep != ' ' {
 			i++
-			if blank(line[i:]) {
+			if afterSpace(line, i) == len(line) {
 				return r.fault(at+i, "a number is missing", r.atEnd(line, r.b[min(next, len(r.b)):], len(r.data)-first), step{index: r.rows}, step{index: len(r.data) - first})
 			}
 		}
@@ -164,16 +159,6 @@ func (r *table) row(line []byte, at, next int) *Error {
 		r.rows, r.cols = r.rows+1, n
 	}
 	return nil
-}
-
-// blank reports whether there is nothing but space.
-func blank(b []byte) bool {
-	for _, c := range b {
-		if !isSpace(c) {
-			return false
-		}
-	}
-	return true
 }
 
 // atEnd is what to do about a line, in front of below, that ends with a separator after n numbers:
