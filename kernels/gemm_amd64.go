@@ -201,7 +201,7 @@ type call[T float32 | float64] struct {
 	tall                int // rows left from which on tiles are of 9
 	second              int // from the first to the second vector of a row of B, where there are two; AVX2 does without
 
-	next              *T // ahead
+	next              *T // ahead; AVX2 does without where A lies along its rows
 	nextCol, nextTile int
 
 	by    *T // the row of it that is next, or nil
@@ -259,7 +259,7 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow,
 	x.m, x.n, x.k, x.add, x.second = m, n, k, add, 64+size*bGap
 	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
-	if next.at == nil {
+	if next.at == nil && (multiply.tier == avx512 || aCol != 1) {
 		x.next = x.a
 	}
 	if k > 2 && (by.x == nil || n%8 == 0) {
@@ -325,7 +325,9 @@ func (g *blocking[T]) several(count int, by Steps, p product[T]) bool {
 	_, _ = p.a[(count-1)*by.A:][(p.m-1)*p.aRow+(p.k-1)*p.aCol], p.b[(count-1)*by.B:][(p.k-1)*p.bRow+p.n-1]
 	const most = 1 << 12 // in a call, which nothing interrupts
 	for i := 0; i < count; i += most {
-		x.c, x.a, x.b, x.next = &p.c[i*by.C], &p.a[i*by.A], &p.b[i*by.B], &p.a[i*by.A]
+		if x.c, x.a, x.b = &p.c[i*by.C], &p.a[i*by.A], &p.b[i*by.B]; wide || p.aCol != 1 {
+			x.next = x.a
+		}
 		x.ldc, x.aRow, x.aCol, x.bRow = size*p.ldc, size*p.aRow, size*p.aCol, size*p.bRow
 		x.m, x.n, x.k, x.rows, x.tall, x.more = p.m, p.n, p.k, p.m, taller(p.m), min(most, count-i)-1
 		x.aTile, x.cTile = g.tall*x.aRow, g.tall*x.ldc
@@ -401,7 +403,7 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 	x.m, x.n, x.k, x.add, x.second = m, n, k, add, 64+size*bGap
 	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
-	if next.at == nil {
+	if next.at == nil && (multiply32.tier == avx512 || aCol != 1) {
 		x.next = x.a
 	}
 	if k > 2 && !add && (by.x == nil || n%16 == 0) {
