@@ -1,0 +1,141 @@
+package kernels
+
+import (
+	enc "encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The bounds are the contract's; testdata/accuracy_incomplete.txt has what was measured.
+var incompletes = []struct {
+	name  string
+	of    func(a []float64) float64
+	bound float64
+}{
+	{"gammainc", func(a []float64) float64 { return GammaincOf(a[0], a[1]) }, 4},
+	{"gammaincc", func(a []float64) float64 { return GammainccOf(a[0], a[1]) }, 4},
+	{"gammaincderivative", func(a []float64) float64 { return GammaincDerivativeOf(a[0], a[1], a[2]) }, 48}, // the second one is of sums of either sign
+	{"gammadensity", func(a []float64) float64 { return GammaDensityOf(a[0], a[1], a[2]) }, 1},
+}
+
+// TestIncompleteAccuracy measures every function, as TestTrigAccuracy does. The list was measured with
+//
+//	python3 _table/incomplete_oracle.py 4000 7 REF && go test -run IncompleteAccuracy -reference REF -update
+func TestIncompleteAccuracy(t *testing.T) {
+	const name = "testdata/accuracy_incomplete.txt"
+	var list strings.Builder
+	for _, f := range incompletes {
+		bound := f.bound
+		if u, ok := Accuracy(f.name); ok && !*update {
+			bound = min(bound, u)
+		}
+		u := checkUlps(t, f.name, bound, f.of)
+		fmt.Fprintf(&list, "%s %.2f\n", f.name, math.Ceil(u*100)/100)
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(list.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Ends and what is outside, as in SciPy.
+func TestIncompleteSpecial(t *testing.T) {
+	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
+	for _, r := range []struct{ a, x, p, q float64 }{
+		{0, 0, nan, nan}, {0, 1, 1, 0}, {0, inf, 1, 0}, {1, 0, 0, 1}, {1, zero, 0, 1}, {inf, 1, 0, 1}, {inf, inf, nan, nan}, {inf, 0, 0, 1},
+		{1, inf, 1, 0}, {-1, 1, nan, nan}, {1, -1, nan, nan}, {0, -1, nan, nan}, {-1, 0, nan, nan}, {-inf, 1, nan, nan}, {1, -inf, nan, nan},
+		{nan, 1, nan, nan}, {1, nan, nan, nan}, {nan, 0, nan, nan}, {nan, inf, nan, nan}, {0, nan, nan, nan}, {inf, nan, nan, nan},
+		{1e300, 1, 0, 1}, {1e300, 2e300, 1, 0}, {1, 1e300, 1, 0}, {1e-300, 1e300, 1, 0}, {5e-324, 5e-324, 1, 3.67e-321}, {1, 5e-324, 5e-324, 1},
+		{1e300, 1e300, 0.5, 0.5}, {math.MaxFloat64, math.MaxFloat64, 0.5, 0.5}, {math.MaxFloat64, 1, 0, 1}, {1, math.MaxFloat64, 1, 0}, {800, 1e-3, 0, 1}, {7, 1e-45, 1.9841269841269841e-319, 1},
+	} {
+		if p, q := GammaincOf(r.a, r.x), GammainccOf(r.a, r.x); !same(p, r.p) || !same(q, r.q) {
+			t.Errorf("gammainc(%v, %v) = %v and %v, want %v and %v", r.a, r.x, p, q, r.p, r.q)
+		}
+	}
+	for _, r := range []struct{ n, a, x, p, derivative float64 }{
+		{0, 0.5, 0, inf, nan}, {0, 1, 0, 1, nan}, {0, 2, 0, 0, nan}, {1, 2, 0, 0, 0}, {1, 1, 0, -inf, 0}, {2, 1, 0, inf, 0}, {1, 0.5, 0, -inf, 0},
+		{0, 0, 0, 0, nan}, {0, -0.5, 0, -inf, nan}, {0, -1, 0, 0, nan}, {-1, 2, 3, 0, nan}, {1, 2, inf, 0, 0}, {1, inf, 2, 0, 0}, {1, inf, inf, nan, nan},
+		{1, 0, 2, 0.06766764161830635, -0.048900510708061119567}, // exp(-2)/2 and -E1(2)
+		{1, nan, 2, nan, nan}, {1, 2, nan, nan, nan}, {0.5, 1, 2, nan, nan}, {31, 1, 2, nan, nan}, {nan, 1, 2, nan, nan}, {1, 2, -1, nan, nan},
+	} {
+		if p, v := GammaDensityOf(r.n, r.a, r.x), GammaincDerivativeOf(r.n, r.a, r.x); !same(p, r.p) || !same(v, r.derivative) && !(math.Abs(v-r.derivative) < 1e-16) {
+			t.Errorf("derivative %v of gammainc(%v, %v) by a: %v and of the density %v, want %v and %v", r.n, r.a, r.x, v, p, r.derivative, r.p)
+		}
+	}
+}
+
+// TestIncompleteIdentities holds the incomplete functions to others.
+func TestIncompleteIdentities(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	near := func(what string, got, want float64, at ...float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 8*0x1p-53*math.Abs(want)) {
+			t.Fatalf("%s at %v is %v, want %v", what, at, got, want)
+		}
+	}
+	for range 3000 {
+		x := math.Exp(6*r.NormFloat64() - 6)
+		y := math.Abs(3 * r.NormFloat64())
+		near("gammainc(1/2, x^2)", GammaincOf(0.5, y*y), ErfOf(y), y)
+		near("gammainc(1, x)", GammaincOf(1, x), -Expm1Of(-x), x)
+		near("gammaincc(1, x)", GammainccOf(1, y), ExpOf(-y), y)
+		a := math.Ldexp(1+math.Floor(math.Exp(10+2*r.NormFloat64())), -14) // a+1 does not round
+		near("P + Q", GammaincOf(a, y)+GammainccOf(a, y), 1, a, y)
+		near("P(a+1) + x^a exp(-x)/gamma(a+1)", GammaincOf(a+1, y)+GammaDensityOf(0, a+1, y), GammaincOf(a, y), a, y)
+	}
+}
+
+// TestIncompleteBits: the same bits on every machine.
+func TestIncompleteBits(t *testing.T) {
+	const name = "testdata/bits_incomplete.txt"
+	text, err := os.ReadFile(name)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	for _, f := range incompletes {
+		r := rand.New(rand.NewPCG(3, 4))
+		h := fnv.New64a()
+		for range 3000 {
+			x := math.Exp(3 * r.NormFloat64())
+			args := []float64{float64(1 + r.IntN(3)), x, x * math.Exp(r.NormFloat64())}
+			if strings.HasPrefix(f.name, "gammainc") && !strings.HasSuffix(f.name, "derivative") {
+				args = args[1:]
+			}
+			enc.Write(h, enc.LittleEndian, f.of(args))
+		}
+		line := fmt.Sprintf("%s %016x\n", f.name, h.Sum64())
+		if list.WriteString(line); !*update && !strings.Contains(string(text), line) {
+			t.Errorf("%s: the hash of its values is %016x, want that of %s (-update, if it was meant to change)", f.name, h.Sum64(), name)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(list.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkIncomplete(b *testing.B) {
+	for _, r := range []struct {
+		name string
+		a, x float64
+	}{{"near", 0.5, 0.3}, {"series", 3, 2}, {"fraction", 2, 5}, {"first", 0.5, 1.2}, {"temme", 100, 105}, {"far", 1e6, 1.001e6}} {
+		b.Run(r.name, func(b *testing.B) {
+			for b.Loop() {
+				GammaincOf(r.a, r.x)
+			}
+		})
+		b.Run("slope "+r.name, func(b *testing.B) {
+			for b.Loop() {
+				GammaincDerivativeOf(1, r.a, r.x)
+			}
+		})
+	}
+}
