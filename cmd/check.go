@@ -63,7 +63,7 @@ func newCheck(s streams, row *command) *cobra.Command {
 		f.Float64Var(&o.RTol, "rtol", 1e-6, "`X` relative tolerance")
 		f.Float64Var(&o.ATol, "atol", 1e-9, "`X` absolute tolerance")
 		f.IntVar(&o.Order, "order", 1, "`1|2` of the derivative")
-		f.IntVar(&o.Points, "points", 0, "`N` random points")
+		f.IntVar(&o.Points, "points", 0, "`N` random points, in the shapes of --at")
 		manyVar(f, &o.Domain, "domain", "", "`NAME=LO:HI` where they lie; without it -2:2")
 		f.IntVar(&o.Directions, "directions", 0, "`N` random directions instead of elements")
 		manyVar(f, &o.Claim, "claim", "", "`NAME=EXPR` a derivative to judge, with --order 2 the second by NAME")

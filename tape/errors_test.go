@@ -168,6 +168,8 @@ var mistakes = []struct {
 	{text: "gradient f(a; g) = g; f(a) = a; 1", kind: "name", msg: "no function or operation f", line: 1, col: 10, hint: "before its gradient"},
 	{text: "gradient sin(a, b; g) = g, g; 1", kind: "type", msg: "sin does not take 2 arguments, as its gradient does", line: 1, col: 10, hint: "sin(x)"},
 	{text: "gradient atan2(a; g) = g; 1", kind: "type", msg: "atan2 does not take 1 argument", line: 1, col: 10, hint: "atan2(y, x)"},
+	{text: "gradient clip(a, lo, hi; g) = g, none, none; clip(x, 0)", kind: "type", msg: "clip is called with 2 arguments, its gradient has 3 parameters", line: 1, col: 46, hint: "for each argument", inputs: xs("x=3")},
+	{text: "f(a) = a; gradient f(a; g) = a > 0 ? none : g\ngrad(f(x), x)", kind: "type", msg: "a tensor is needed here, this is none", line: 1, col: 30, inputs: xs("x=3")},
 	{text: "f(a) = a; gradient f(a, b; g) = g, g; 1", kind: "type", msg: "f takes 1 argument, its gradient 2", line: 1, col: 20},
 	{text: "atan2(1)", kind: "type", msg: "atan2 takes 2 arguments, 1 was given", line: 1, col: 1},
 	{text: "x.sum()", kind: "name", msg: "a tensor has no attribute sum", line: 1, col: 3, hint: "write sum(x)", inputs: xs("x=1")},

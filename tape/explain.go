@@ -111,7 +111,12 @@ func (e *explaining) reach(r Ref) access {
 // reachOf is the reach of r, given that of its arguments.
 func (t *Tape) reachOf(r Ref, body *Tape, of func(a Ref) access) (out access) {
 	op := t.ins[r].Op()
-	for i, a := range t.Args(r) {
+	args := t.Args(r)
+	for i := range args {
+		if op == opWithGrad { // its value, which passes nothing, last: an argument may say why
+			i = (i + 1) % len(args)
+		}
+		a := args[i]
 		x := of(a)
 		switch {
 		case x.how == 0:
@@ -183,6 +188,8 @@ func (lo *lowering) blockText(x access) string {
 		return t.Attr(r).Text
 	case in.Op() == opStopGradient:
 		return "stop_gradient" + where
+	case in.Op() == opWithGrad:
+		return t.Attr(r).Text + " has a gradient of its own, and takes it from outside" + where
 	case in.Op() == opCast:
 		return "a cast to " + in.dtype.String() + where + " is not differentiable"
 	case in.Op().Stops != "":

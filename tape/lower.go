@@ -73,7 +73,7 @@ type lowering struct {
 	prog     *expr.Program
 	top      *scope
 	scope    *scope
-	grads    map[string]*gradRule // for operations
+	grads    map[*Op]*gradRule // for operations
 	cur      expr.Expr            // what is being lowered, for errors
 	dtype    tensor.DType         // of numbers that the program writes
 	body     int                  // inside how many operations' bodies: positions stay at the call
@@ -174,7 +174,8 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		return lo.bind(s), true
 	case *expr.FuncDef:
 		f := &closure{name: s.Name, params: s.Params, body: s.Body, scope: lo.scope}
-		if g := lo.grads[s.Name]; g != nil {
+		op, _ := Lookup(s.Name)
+		if g := lo.grads[op]; g != nil {
 			if lo.rolled {
 				panic(&notRolled{"a custom gradient"})
 			}
@@ -284,9 +285,9 @@ func (lo *lowering) gradDef(s *expr.GradDef) {
 		lo.advise(spanOf(s.NamePos, len(s.Name)), "type", "it is called "+op.Signature(), "%s does not take %s, as its gradient does", s.Name, expr.Plural(len(s.Params), "argument"))
 	}
 	if lo.grads == nil {
-		lo.grads = map[string]*gradRule{}
+		lo.grads = map[*Op]*gradRule{}
 	}
-	lo.grads[s.Name] = g
+	lo.grads[op] = g
 }
 
 func spanOf(p expr.Pos, n int) *expr.Name {

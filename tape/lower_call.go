@@ -21,11 +21,11 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 // calls are of one.
 func (lo *lowering) elementwise(e *expr.Call) (Ref, bool) {
 	n, named := e.Fun.(*expr.Name)
-	if !named || len(e.Args) == 0 || lo.grads[n.Name] != nil {
+	if !named || len(e.Args) == 0 {
 		return None, false
 	}
 	op, ok := lo.operation(n.Name)
-	if !ok || op.Seq || op.arity() != len(e.Args) || slices.ContainsFunc(e.Args, func(a expr.Arg) bool { return a.Name != "" }) {
+	if !ok || op.Seq || lo.registered(op) != nil || op.arity() != len(e.Args) || slices.ContainsFunc(e.Args, func(a expr.Arg) bool { return a.Name != "" }) {
 		return None, false
 	}
 	if x := lo.scope.find(n.Name); x != nil {
@@ -59,10 +59,7 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 		}
 		if op, ok := lo.operation(n.Name); ok {
 			args, names := lo.opArgs(op, e)
-			if g := lo.grads[n.Name]; g != nil {
-				return lo.withRule(g, args, e, func(xs []value) value { return lo.applyOp(op, xs, names, e) })
-			}
-			return lo.applyOp(op, args, names, e)
+			return lo.operate(op, args, names, e)
 		}
 		if x != nil {
 			lo.advise(n, "type", "a product is written "+n.Name+"*(…), an element "+n.Name+"[…]", "%s is not a function: it is %s", n.Name, describe(x.val))
@@ -101,6 +98,43 @@ func (lo *lowering) operation(name string) (*Op, bool) {
 		return op, op != nil
 	}
 	return Lookup(name)
+}
+
+// registered is the gradient that the program registers for an operation, by whichever of its
+// names; nil is the operation's own. What an operation is made of keeps its own.
+func (lo *lowering) registered(op *Op) *gradRule {
+	if lo.body > 0 {
+		return nil
+	}
+	return lo.grads[op]
+}
+
+// operate applies an operation under the gradient that is registered for it.
+func (lo *lowering) operate(op *Op, args []value, names []string, at *expr.Call) value {
+	run := func(xs []value) value { return lo.applyOp(op, xs, names, at) }
+	if g := lo.registered(op); g != nil {
+		return lo.withRule(g, args, at, run)
+	}
+	return run(args)
+}
+
+// operator applies the operation of an operator where a gradient is registered for it and an
+// operand has one.
+func (lo *lowering) operator(name string, e expr.Expr, operands []expr.Expr, xs ...Ref) (Ref, bool) {
+	if len(lo.grads) == 0 || !slices.ContainsFunc(xs, lo.t.Active) {
+		return None, false
+	}
+	op := table.find(name)
+	if lo.registered(op) == nil {
+		return None, false
+	}
+	at := &expr.Call{Span: expr.Span{Start: e.Mark(), End: e.Where().End}, Fun: spanOf(e.Mark(), 1)}
+	args := make([]value, len(xs))
+	for i, x := range operands {
+		at.Args = append(at.Args, expr.Arg{Value: x})
+		args[i] = xs[i]
+	}
+	return lo.ref(lo.operate(op, args, nil, at), e), true
 }
 
 // functionNames are the functions of the program that are in sight.
@@ -269,12 +303,17 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 	for i, a := range args {
 		r, ok := a.(Ref)
 		if !ok {
-			lo.fail(at.Args[i].Value, "type", "a function with a custom gradient takes tensors, this is %s", describe(a))
+			lo.fail(lo.argExpr(at, i), "type", "a function with a custom gradient takes tensors, this is %s", describe(a))
 		}
 		refs = append(refs, r)
 	}
-	if len(args) != len(g.def.Params) {
-		lo.arity(at, g.def.Name, len(g.def.Params), len(args))
+	if len(args) != len(g.def.Params) { // of an operation, which may be called with more or fewer
+		lo.advise(at, "type", "give its gradient a parameter for each argument here", "%s is called with %s, its gradient has %s", g.def.Name, expr.Plural(len(args), "argument"), expr.Plural(len(g.def.Params), "parameter"))
+	}
+	for i, b := range g.def.Bodies {
+		if g.writesNone(b) {
+			refs[1+i] = t.stop(refs[1+i], "the gradient of "+g.def.Name+" is none at "+lo.place(b.Where().Start))
+		}
 	}
 	given := run(args)
 	parts, several := given.(*tuple)
@@ -282,6 +321,9 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 	lo.mark(at, at.Mark())
 	refs[0] = v
 	rule := func(i int, ct Ref) Ref {
+		if g.writesNone(g.def.Bodies[i]) {
+			return None
+		}
 		off := lo.off
 		lo.off = nil
 		out := lo.byPoints(func(xs []value) Ref {
@@ -307,6 +349,15 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 		return t.unpacked(out, parts)
 	}
 	return out
+}
+
+// writesNone reports whether the text of a gradient is the word none: the argument has no gradient.
+func (g *gradRule) writesNone(body expr.Expr) bool {
+	n, ok := body.(*expr.Name)
+	if !ok || n.Name != "none" && n.Name != "None" || n.Name == g.def.Upstream.Name {
+		return false
+	}
+	return g.scope.find(n.Name) == nil && !slices.ContainsFunc(g.def.Params, func(p expr.Param) bool { return p.Name == n.Name })
 }
 
 // packed is what a function with a custom gradient gives as one tensor: several one after

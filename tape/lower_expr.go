@@ -177,6 +177,9 @@ func (lo *lowering) unary(e *expr.Unary) Ref {
 	lo.mark(e, e.Mark())
 	switch e.Op {
 	case expr.Minus:
+		if r, ok := lo.operator("negative", e, []expr.Expr{e.X}, x); ok {
+			return r
+		}
 		return lo.t.Apply(opNeg, x)
 	case expr.Not:
 		return lo.t.apply("logical_not", x)
@@ -223,6 +226,9 @@ func (lo *lowering) infixOf(b *expr.Binary, l, r Ref) Ref {
 			panic(p)
 		}
 	}()
+	if r, ok := lo.operator(binaryOps[b.Op], b, []expr.Expr{b.X, b.Y}, l, r); ok {
+		return r
+	}
 	if x, ok := b.X.(*expr.Num); ok && b.Op == expr.Pow && x.Value == 2 && lo.t.ins[r].dtype.IsFloat() {
 		if _, known := lo.t.constant(r); !known {
 			// in a third of the time; not where powers are recorded, since a loop that is one
@@ -314,7 +320,7 @@ func (lo *lowering) lookup(e *expr.Name) value {
 	case "int64", "float64", "float32", "bool":
 		if _, ok := Lookup(e.Name); ok {
 			return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value {
-				return lo.applyOp(table.find(e.Name), args, nil, at)
+				return lo.operate(table.find(e.Name), args, nil, at)
 			}}
 		}
 	}
@@ -325,7 +331,7 @@ func (lo *lowering) lookup(e *expr.Name) value {
 		return &builtin{name: e.Name, f: f.apply}
 	}
 	if op, ok := Lookup(e.Name); ok {
-		return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value { return lo.applyOp(op, args, nil, at) }}
+		return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value { return lo.operate(op, args, nil, at) }}
 	}
 	lo.unknown(e)
 	return nil

@@ -492,6 +492,23 @@ var gradients = []struct {
 	{"gradient exp(a; g) = clip(g*exp(a), -1, 1)\nexp(x)", "1", xs("x=3")},
 	{"f(a) = a^2; gradient f(a; g) = g*a^2\ngrad(f(x), x)", "6", xs("x=3")},                                            // the rule is differentiated too
 	{"log1pexp(a) = log(1 + exp(a)); gradient log1pexp(a; g) = g*(1 - 1/(1 + exp(a)))\nlog1pexp(x)", "1", xs("x=100")}, // the guide's
+	// of an operation it holds by each of its names, as a value and as an operator
+	{"gradient reduce_max(a; g) = 7*g*ones(2)\nmax(x)", "[7, 7]", xs("x=[1, 2]")},
+	{"gradient exp(a; g) = 7*g\nh = exp; sum(vmap(exp)(x)) + sum(h(x))", "[14, 14]", xs("x=[1, 2]")},
+	{"gradient multiply(a, b; g) = 5*g, 6*g\nx*y", "{x: 5, y: 6}", xs("x=3", "y=4")},
+	{"gradient matmul(a, b; g) = [7, 8], [9, 10]\nx @ y", "{x: [7, 8], y: [9, 10]}", xs("x=[1, 2]", "y=[3, 4]")},
+	{"gradient negative(a; g) = 5*g\n-x", "5", xs("x=3")},
+	{"gradient power(a, n; g) = 5*g, none\nx^2", "5", xs("x=3")},
+	{"gradient add(a, b; g) = 5*g, 6*g\nsum(zeros(1 + 2)*x)", "0", xs("x=3")}, // numbers stay numbers
+	// but not where another operation is made of it
+	{"gradient sum(a; g) = 100*g*ones(2)\nmean(x)", "[0.5, 0.5]", xs("x=[1, 2]")},
+	{"gradient maximum(a, b; g) = 7*g, 0*g\nrelu(x)", "1", xs("x=3")},
+	// an argument without a gradient
+	{"f(a) = a^2; gradient f(a; g) = none\nf(x)", "none: the gradient of f is none at 1:32", xs("x=3")},
+	{"f(a, b) = a*b; gradient f(a, b; g) = none, 2*g\nf(x, y) + x", "{x: 1, y: 2}", xs("x=3", "y=4")},
+	{"none = 3; f(a) = a^2; gradient f(a; g) = none\nf(x)", "3", xs("x=4")},
+	{"f(None) = None^2; gradient f(None; g) = None\nf(x)", "4", xs("x=4")},
+	{"f(a) = a*x; gradient f(a; g) = g\nf(2)", "none: f has a gradient of its own, and takes it from outside at 2:1", xs("x=3")},
 	// several results: g is a tuple, too
 	{"f(a, b) { z = a*b; (z, 2*z) }; gradient f(a, b; g) = g[0]*b, g[1]*a\np, q = f(x, y); p + 10*q", "{x: 4, y: 30}", xs("x=3", "y=4")},
 	{"f(a) = (sum(a), a^2); gradient f(a; g) = g[0] + 5*g[1]\ns, q = f(x); s*sum(q*[1, 2])", "[24, 39]", xs("x=[1, 2]")}, // 9 + 5*3*[1, 2]
