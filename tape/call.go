@@ -62,6 +62,8 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 	c.complete(params, len(args))
 	if op.Seq {
 		c.oneList(args, names)
+	} else {
+		c.ofShape(params)
 	}
 	lo.mark(at, at.Mark())
 	variant := lo.t.variant(op)
@@ -295,6 +297,34 @@ func (c *call) ref(i int) Ref {
 	r := c.lo.ref(c.vals[i], c.where(i))
 	c.lo.mark(c.at, c.at.Mark())
 	return r
+}
+
+// ofShape makes a tensor of a shape where the operation is one of a tensor: prod(x.shape).
+func (c *call) ofShape(params []param) {
+	list, ok := c.first(params).(*tuple)
+	if !ok || len(list.elems) == 0 {
+		return
+	}
+	sizes := make([]Ref, len(list.elems))
+	for i, v := range list.elems {
+		r, ok := v.(Ref)
+		if !ok || c.t.ins[r].dtype != tensor.Int64 {
+			return
+		}
+		if _, known := c.t.constant(r); !known {
+			return
+		}
+		sizes[i] = r
+	}
+	c.vals[0] = c.t.stack(sizes, 0)
+}
+
+// first is the tensor x that an operation is of, where it begins with one.
+func (c *call) first(params []param) value {
+	if len(params) == 0 || params[0].name != "x" || params[0].variadic {
+		return nil
+	}
+	return c.vals[0]
 }
 
 // oneList refuses concat(a, b), where tensors stand one by one instead of in a list.

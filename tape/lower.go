@@ -74,11 +74,11 @@ type lowering struct {
 	top      *scope
 	scope    *scope
 	grads    map[*Op]*gradRule // for operations
-	cur      expr.Expr            // what is being lowered, for errors
-	dtype    tensor.DType         // of numbers that the program writes
-	body     int                  // inside how many operations' bodies: positions stay at the call
-	depth    int                  // of calls
-	off      []string             // reasons of the no_gradient blocks around, innermost last
+	cur      expr.Expr         // what is being lowered, for errors
+	dtype    tensor.DType      // of numbers that the program writes
+	body     int               // inside how many operations' bodies: positions stay at the call
+	depth    int               // of calls
+	off      []string          // reasons of the no_gradient blocks around, innermost last
 	random   *stream
 	seed     uint64
 	check    func() // called now and then: panics when time is up

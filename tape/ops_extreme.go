@@ -13,8 +13,10 @@ import (
 var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opTopOf, opAny, opAll, opTies, opOrdered *Op
 
 var extremeRows = []Op{
-	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, #axis=None, #keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
-	{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, #axis=None, #keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "max", Args: "x, *more, #axis=None, #keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "min", Args: "x, *more, #axis=None, #keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "amax", Alias: []string{"reduce_max"}, Args: "x, #axis=None, #keepdims=false", Doc: "the largest over axes", Body: "max(x, axis=axis, keepdims=keepdims)"},
+	{Name: "amin", Alias: []string{"reduce_min"}, Args: "x, #axis=None, #keepdims=false", Doc: "the smallest over axes", Body: "min(x, axis=axis, keepdims=keepdims)"},
 	{Name: "logmeanexp", Args: "x, #axis=None, #keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
 	{Name: "top_k", Args: "x, #k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
 		x, k := c.ref(0), c.int(1)
@@ -139,8 +141,11 @@ var extremeRows = []Op{
 func (c *call) extreme(pair, of *Op) value {
 	x := c.ref(0)
 	if len(c.rest) > 0 {
-		if c.given(2) {
+		switch {
+		case c.given(2):
 			c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
+		case c.bool(3):
+			c.advise("type", "the axis is named: axis=…", "%s of several arguments compares elementwise and takes no keepdims", c.op.Name)
 		}
 		if all, ok := c.stacked(x); ok {
 			return c.fold(of, all, []int{-1}, false)

@@ -84,7 +84,8 @@ var linalgRows = []Op{
 		y := c.t.triSolve(l, b, false, false, "cho_solve")
 		return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
 	}},
-	{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, #lower=true, #trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
+	{Name: "solve_triangular", Args: "A, B, #trans=false, #lower=false", Doc: "triangular_solve of the upper triangle, unless lower", Body: "triangular_solve(A, B, lower, trans)"},
+	{Name: "triangular_solve", Args: "L, B, #lower=true, #trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
 		l := c.matrix(true)
 		b, vector := c.rightSide(l)
 		return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)

@@ -97,14 +97,8 @@ var matmulRows = []Op{
 	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
 	// say that the left or right operand is used transposed, so that adjoints of
 	// products are products without copies.
-	{As: &opMatmul, Name: "matmul", Switches: [2]string{"x.T", "y.T"}, Linear: []int{0, 1}, Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
-		Call: func(c *call) value {
-			x, y := c.ref(0), c.ref(1)
-			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
-				return c.t.Apply(opMul, x, y)
-			}
-			return c.t.matmul(x, y)
-		},
+	{As: &opMatmul, Name: "matmul", Switches: [2]string{"x.T", "y.T"}, Linear: []int{0, 1}, Terms: (*factoring).product, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+		Call: func(c *call) value { return c.t.matmul(c.ref(0), c.ref(1)) },
 		Run: func(c *run) {
 			matmulAt(c, c.out, c.args[0], c.args[1])
 		},
@@ -113,6 +107,7 @@ var matmulRows = []Op{
 	// opZMatmul is the same on the way of a cotangent, of which zeros are strong (strong.go).
 	{As: &opZMatmul, Name: "zmatmul", Switches: [2]string{"x.T", "y.T"}, Args: "x, y", Hidden: true, Doc: "x @ y of a cotangent and a partial: what meets a 0 contributes 0",
 		Run: runZMatmul, Linear: []int{0, 1}, Zeros: zerosOfProduct, Links: linkMatmul, Flops: matmulFlops, Adj: matmulAdj},
+	{Name: "dot", Args: "x, y", Doc: "x @ y; of tensors every matrix with every matrix, and the product with a number", Body: "x.ndim == 0 or y.ndim == 0 ? x * y : y.ndim > 2 ? tensordot(x, y, ([-1], [-2])) : x @ y"},
 	{Name: "inner", Args: "x, y", Doc: "sums of products along the last axes, for every pair of vectors", Call: func(c *call) value {
 		x, y := c.ref(0), c.ref(1)
 		a, b := c.t.Shape(x), c.t.Shape(y)

@@ -34,11 +34,12 @@ var runningRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.Apply(opZMul, t.exclusive(r, r, 1), t.recurs(opRecurBack, r, t.Args(r)[0], ct))
 		}},
-	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, #axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
+	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, #axis=-1", Doc: "running logsumexp",
 		Call: func(c *call) value {
 			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogcumsumexp, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
 		},
 		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexp) }, Adj: logcumsumexpAdj},
+	{Name: "cumulative_logsumexp", Alias: []string{"cumlogsumexp"}, Args: "x, #axis=0", Doc: "logcumsumexp along the leading axis", Body: "logcumsumexp(x, axis)"},
 	{As: &opLogcumsumexpRest, Name: "logcumsumexp_rest", Args: "x", Hidden: true, Doc: "logcumsumexp less the running largest, as far as that is a constant",
 		Lead: true, Links: linkLines, Run: func(c *run) { c.eachLine(logcumsumexpRest) }, Adj: logcumsumexpAdj},
 	{Name: "diff", Args: "x, #n=1, #axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {

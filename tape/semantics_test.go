@@ -107,6 +107,15 @@ var values = []struct {
 	{"g(f, x) = f(f(x)); g(a -> a*3, 2)", "18", nil},
 	{"x.T", "[[1, 3], [2, 4]]", xs("x=[[1, 2], [3, 4]]")},
 	{"x.shape", "(2, 3)", xs("x=zeros(2, 3)")},
+	{"prod(x.shape)", "6", xs("x=zeros(2, 3)")},
+	{"n = reduce_prod(x.shape); reshape(x, (n, 1)).shape", "(6, 1)", xs("x=zeros(2, 3)")},
+	{"(max(x.shape), mean(shape(x)), sort(x.shape[1:]))", "(3, 2.5, [3])", xs("x=zeros(2, 3)")},
+	// what other systems call so has their arguments
+	{"(reduce_max(x, 1), amax(x, 0, true), amin(x, -1), reduce_min(x))", "([5, 3], [[3, 5]], [1, 2], 1)", xs("x=[[1, 5], [3, 2]]")},
+	{"(l2_normalize(x), l2_normalize(x, 1), l2_normalize(0*x))", "([[0.3, 0.4], [0, 0.866025403784]], [[0.6, 0.8], [0, 1]], [[0, 0], [0, 0]])", xs("x=[[3, 4], [0, sqrt(75)]]")},
+	{"(cumlogsumexp(x), cumulative_logsumexp(x, 1), logcumsumexp(x))", "([[0, 1], [0.69314718056, 1.31326168752]], [[0, 1.31326168752], [0, 0.69314718056]], [[0, 1.31326168752], [0, 0.69314718056]])", xs("x=[[0, 1], [0, 0]]")},
+	{"(solve_triangular(x, [1, 2]), solve_triangular(x, [1, 2], true), solve_triangular(x, [1, 2], lower=true), triangular_solve(x, [1, 2]))", "([-4, 1], [1, -1.5], [1, -0.5], [1, -0.5])", xs("x=[[1, 5], [3, 2]]")},
+	{"y = ones(3, 2, 5); (dot(ones(2), y).shape, dot(ones(4, 2), y).shape, dot(2, [3, 4]), dot([1, 2], [3, 4]), dot([[1, 2]], [3, 4]), dot([[1, 2]], [[3], [4]]))", "((3, 5), (4, 3, 5), [6, 8], 11, [11], [[11]])", nil},
 	{"x.size + x.ndim", "8", xs("x=zeros(2, 3)")},
 	{"len(x)", "2", xs("x=zeros(2, 3)")},
 	{"zeros((2, 3)).shape", "(2, 3)", nil},
@@ -493,7 +502,7 @@ var gradients = []struct {
 	{"f(a) = a^2; gradient f(a; g) = g*a^2\ngrad(f(x), x)", "6", xs("x=3")},                                            // the rule is differentiated too
 	{"log1pexp(a) = log(1 + exp(a)); gradient log1pexp(a; g) = g*(1 - 1/(1 + exp(a)))\nlog1pexp(x)", "1", xs("x=100")}, // the guide's
 	// of an operation it holds by each of its names, as a value and as an operator
-	{"gradient reduce_max(a; g) = 7*g*ones(2)\nmax(x)", "[7, 7]", xs("x=[1, 2]")},
+	{"gradient reduce_sum(a; g) = 7*g*ones(2)\nsum(x)", "[7, 7]", xs("x=[1, 2]")},
 	{"gradient exp(a; g) = 7*g\nh = exp; sum(vmap(exp)(x)) + sum(h(x))", "[14, 14]", xs("x=[1, 2]")},
 	{"gradient multiply(a, b; g) = 5*g, 6*g\nx*y", "{x: 5, y: 6}", xs("x=3", "y=4")},
 	{"gradient matmul(a, b; g) = [7, 8], [9, 10]\nx @ y", "{x: [7, 8], y: [9, 10]}", xs("x=[1, 2]", "y=[3, 4]")},

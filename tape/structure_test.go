@@ -42,6 +42,8 @@ var structural = map[string][]string{
 	"cumsum":       {"cumsum(p)", "cumsum(m)", "cumsum(m, axis=0)", "cumsum(c, axis=1)"},
 	"cumprod":      {"cumprod(p)", "cumprod(m)", "cumprod(m, axis=0)", "cumprod(c, axis=1)"},
 	"logcumsumexp": {"logcumsumexp(p)"},
+	"amax":         {"amax(m, 1)", "reduce_max(c, (0, 2), true)"},
+	"amin":         {"amin(m)", "reduce_min(m, -1)"},
 	"diff":         {"diff(p)", "diff(m)", "diff(c, axis=1)", "diff(p, 2)"},
 	"norm":         {"norm(u)", "norm(m)", "norm(m, axis=0)", "norm(c, 2, (0, 1), true)", "norm(u, 1)", "norm(u, inf)", "norm(p, 3)", "norm(m, 4, axis=1)", `norm(m, "fro")`, "norm(m, 2)", "norm(c, inf, axis=(1, 2))", "norm(s)", "norm(u, -inf)"},
 	// shapes
@@ -107,6 +109,8 @@ var structural = map[string][]string{
 	"glu":                   {"glu(p)", "glu(c)", "glu(m, axis=0)"},
 	"clip_by_norm":          {"clip_by_norm(u, 1)", "clip_by_norm(u, 10)", "clip_by_norm(m, 2, axis=1)"},
 	"normalize":             {"normalize(u)", "normalize(m, axis=0)"},
+	"l2_normalize":          {"l2_normalize(m)", "l2_normalize(m, 1)"},
+	"cumulative_logsumexp":  {"cumulative_logsumexp(m)", "cumlogsumexp(m, 1)"},
 	"standardize":           {"standardize(m)", "standardize(p, eps=0.1)", "standardize(m, axis=0)"},
 	"mse":                   {"mse(u, v)"},
 	"huber":                 {"huber(m)", "huber(m, 1.6)"},

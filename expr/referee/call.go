@@ -36,13 +36,13 @@ func init() {
 // aliases are other spellings.
 var aliases = sync.OnceValue(func() map[string]string {
 	return map[string]string{
-		"concatenate": "concat", "amax": "max", "amin": "min", "reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "max",
-		"reduce_min": "min", "reduce_prod": "prod", "reduce_logsumexp": "logsumexp", "reduce_any": "any", "reduce_all": "all",
+		"concatenate": "concat", "reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "amax",
+		"reduce_min": "amin", "reduce_prod": "prod", "reduce_logsumexp": "logsumexp", "reduce_any": "any", "reduce_all": "all",
 		"reduce_std": "std", "reduce_variance": "var", "permute": "transpose", "identity": "eye", "gather": "take",
 		"log_det": "logdet", "inverse": "inv", "matrix_exp": "expm", "matrix_transpose": "mT", "len": "length",
 		"logical_and": "and", "logical_or": "or", "logical_not": "not", "constant": "array", "tensor": "array",
 		"negative": "neg", "positive": "pos", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
-		"lbeta": "betaln", "log_cosh": "logcosh", "norm_pdf": "normpdf",
+		"lbeta": "betaln", "log_cosh": "logcosh", "norm_pdf": "normpdf", "cumlogsumexp": "cumulative_logsumexp",
 	}
 })
 

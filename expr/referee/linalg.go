@@ -583,14 +583,11 @@ var linalgOps = sync.OnceValue(func() map[string]func(*call) any {
 				return fromMatrix(out, len(a))
 			})
 		},
-		"solve_triangular": func(c *call) any {
-			lower := c.flag(2, false, "lower")
-			name := "triu"
-			if lower {
-				name = "tril"
-			}
-			a := (&call{name: name, pos: []any{c.need(0)}}).do()
-			return (&call{name: "solve", pos: []any{a, c.need(1)}}).do()
+		"solve_triangular": func(c *call) any { // SciPy's order
+			return triangular(c, c.flag(3, false, "lower"), c.flag(2, false, "trans"))
+		},
+		"triangular_solve": func(c *call) any {
+			return triangular(c, c.flag(2, true, "lower"), c.flag(3, false, "trans"))
 		},
 		"lstsq": func(c *call) any {
 			a, b := c.tensor(0, "a"), c.tensor(1, "b")
@@ -599,3 +596,16 @@ var linalgOps = sync.OnceValue(func() map[string]func(*call) any {
 		},
 	}
 })
+
+// triangular solves with one triangle of a matrix, or with that transposed.
+func triangular(c *call, lower, trans bool) any {
+	name := "triu"
+	if lower {
+		name = "tril"
+	}
+	a := (&call{name: name, pos: []any{c.need(0, "A", "L")}}).do()
+	if trans {
+		a = lastTwo(toTensor(a))
+	}
+	return (&call{name: "solve", pos: []any{a, c.need(1, "B")}}).do()
+}

@@ -270,20 +270,32 @@ func running(f func(acc, x float64) float64) func(*call) any {
 		} else {
 			axis = c.axis(1, len(x.Shape), 0)
 		}
-		out := along(x, axis, sameLength, func(dst, src []float64) {
-			acc := math.NaN()
-			for i, v := range src {
-				if i == 0 {
-					acc = v
-				} else {
-					acc = f(acc, v)
-				}
-				dst[i] = acc
-			}
-		})
-		out.DType = tensor.Float64
-		return out
+		return accumulated(x, axis, f)
 	}
+}
+
+// runningAlong is running where one axis is meant without a word.
+func runningAlong(axis int, f func(acc, x float64) float64) func(*call) any {
+	return func(c *call) any {
+		x := c.tensor(0, "x", "a")
+		return accumulated(x, c.axis(1, len(x.Shape), axis), f)
+	}
+}
+
+func accumulated(x *tensor.Tensor, axis int, f func(acc, x float64) float64) *tensor.Tensor {
+	out := along(x, axis, sameLength, func(dst, src []float64) {
+		acc := math.NaN()
+		for i, v := range src {
+			if i == 0 {
+				acc = v
+			} else {
+				acc = f(acc, v)
+			}
+			dst[i] = acc
+		}
+	})
+	out.DType = tensor.Float64
+	return out
 }
 
 var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
@@ -326,6 +338,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 			return float64(n)
 		},
 		"max": extremeOp(maximum), "min": extremeOp(minimum),
+		"amax": extremeOver(maximum), "amin": extremeOver(minimum),
 		"norm": func(c *call) any {
 			// NumPy's order of arguments: norm(x, ord, axis, keepdims).
 			x := c.tensor(0, "x", "a")
@@ -368,7 +381,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 		"cumprod":      running(func(a, x float64) float64 { return a * x }),
 		"cummax":       running(maximum),
 		"cummin":       running(minimum),
-		"cumlogsumexp": running(logaddexp), "logcumsumexp": running(logaddexp),
+		"logcumsumexp": runningAlong(-1, logaddexp), "cumulative_logsumexp": runningAlong(0, logaddexp),
 		"softmax": scanned(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			m := extreme(src, maximum)
@@ -427,8 +440,17 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 				return v[0] * v[2] / v[1]
 			}, x, n, limit)
 		},
-		"normalize":    normalised,
-		"l2_normalize": normalised,
+		"normalize": normalised,
+		"l2_normalize": func(c *call) any {
+			x := c.tensor(0, "x", "a")
+			floor := math.Sqrt(c.number(2, 1e-12, "eps"))
+			shape, groups := fibres(x, c.axes(1, len(x.Shape)))
+			n := tensor.New(shape...)
+			for i, g := range groups {
+				n.Data[i] = maximum(norm2(g), floor)
+			}
+			return zip(tensor.Float64, func(v []float64) float64 { return v[0] / v[1] }, x, n)
+		},
 		"diff": func(c *call) any {
 			x, n := c.tensor(0, "x", "a"), c.integer(1, 1, "n")
 			axis := c.axis(2, len(x.Shape), -1)
@@ -455,7 +477,7 @@ func normalised(c *call) any {
 
 // extremeOp is max or min: of one argument a reduction, of several elementwise.
 func extremeOp(better func(x, y float64) float64) func(*call) any {
-	over := reduce(tensor.Float64, func(_ *call, v []float64) float64 { return extreme(v, better) })
+	over := extremeOver(better)
 	return func(c *call) any {
 		if len(c.pos) < 2 {
 			return over(c)
@@ -466,6 +488,10 @@ func extremeOp(better func(x, y float64) float64) func(*call) any {
 		}
 		return zip(tensor.Float64, func(v []float64) float64 { return extreme(v, better) }, ts...)
 	}
+}
+
+func extremeOver(better func(x, y float64) float64) func(*call) any {
+	return reduce(tensor.Float64, func(_ *call, v []float64) float64 { return extreme(v, better) })
 }
 
 func argOp(better func(x, y float64) float64) func(*call) any {

@@ -138,9 +138,9 @@ var ternary = sync.OnceValue(func() map[string]func(x, y, z float64) float64 {
 
 // scalarOp finds the function of n numbers, nil if there is none.
 func scalarOp(name string, n int) func([]float64) float64 {
-	if (name == "max" || name == "amax" || name == "min" || name == "amin") && n > 1 {
+	if (name == "max" || name == "min") && n > 1 {
 		f := maximum
-		if name[len(name)-1] == 'n' {
+		if name == "min" {
 			f = minimum
 		}
 		return func(v []float64) float64 {
