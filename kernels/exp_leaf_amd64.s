@@ -36,7 +36,6 @@ TEXT ·expLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVSD       (CX)(DX*8), X0
 	VFMADD213SD  X0, X0, X3
 	VPAND        constants<>+160(SB), X1, X0
-	VSUBSD       constants<>+16(SB), X0, X1
 	VPSLLQ       $0x30, X0, X0
 	VPADDQ       X0, X3, X0
 	VMOVAPD      X0, X0
@@ -71,7 +70,6 @@ other1:
 	VMOVSD       (AX)(CX*8), X0
 	VFMADD213SD  X0, X0, X3
 	VPAND        constants<>+160(SB), X1, X0
-	VSUBSD       constants<>+16(SB), X0, X1
 	VPSLLQ       $0x30, X0, X0
 	VPSRAD       $0x01, X0, X1
 	VPAND        constants<>+208(SB), X1, X1
@@ -114,7 +112,6 @@ TEXT ·exp2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVSD      (CX)(DX*8), X0
 	VFMADD213SD X0, X0, X3
 	VPAND       constants<>+160(SB), X1, X0
-	VSUBSD      constants<>+16(SB), X0, X1
 	VPSLLQ      $0x30, X0, X0
 	VPADDQ      X0, X3, X0
 	VMOVAPD     X0, X0
@@ -147,7 +144,6 @@ other1:
 	VMOVSD      (AX)(CX*8), X0
 	VFMADD213SD X0, X0, X3
 	VPAND       constants<>+160(SB), X1, X0
-	VSUBSD      constants<>+16(SB), X0, X1
 	VPSLLQ      $0x30, X0, X0
 	VPSRAD      $0x01, X0, X1
 	VPAND       constants<>+208(SB), X1, X1

@@ -252,9 +252,11 @@ func less(x, nf V, name string) V { return SubMul(x, nf, c(16*num[name][0])) }
 type index struct{ bits, whole V }
 
 func newIndex(n V) index {
-	w := AndInt(n, Word(^uint64(15)))
+	w := bitsOf(n)
 	return index{w, Sub(w, c(sixteenths))}
 }
+
+func bitsOf(n V) V { return AndInt(n, Word(^uint64(15))) }
 
 // expCore is exp(x) = 2^(i/16) * (t + b + bl) for x >= 0.
 func expCore(x V) (t, b, bl V, i index) {
@@ -407,7 +409,7 @@ func expScaled(r, n, nf V, seen Bool) V {
 		Do(func() { VSCALEFPD_Z(nf, y, seen.Register, z) }, nf, y, seen.Register, z) // rounds the exponent down
 		return z
 	}
-	return scaleNormal(y, newIndex(n).exponent(1, 0))
+	return scaleNormal(y, index{bits: bitsOf(n)}.exponent(1, 0))
 }
 
 func expm1Of(x V) V {

@@ -179,7 +179,6 @@ func (t Rows) At(k V) func(column int) V {
 		} else {
 			VPEXTRQ(Imm(1), half, row[i])
 		}
-		ADDQ(t.ptr, row[i])
 	}
 	have := map[int]V{}
 	return func(i int) V {
@@ -187,8 +186,8 @@ func (t Rows) At(k V) func(column int) V {
 			j := i &^ 1
 			pair := func(a, b reg.GPVirtual) V {
 				z := YMM()
-				VBROADCASTF128(Mem{Base: a, Disp: t.disp + 8*j}, z) // all of z, or avo keeps its upper half alive
-				VINSERTF128(Imm(1), Mem{Base: b, Disp: t.disp + 8*j}, z, z)
+				VBROADCASTF128(t.mem(a, j), z) // all of z, or avo keeps its upper half alive
+				VINSERTF128(Imm(1), t.mem(b, j), z, z)
 				return z
 			}
 			even, odd := pair(row[0], row[2]), pair(row[1], row[3])
@@ -198,4 +197,9 @@ func (t Rows) At(k V) func(column int) V {
 		}
 		return have[i]
 	}
+}
+
+// mem is column j of the row so many bytes from the first.
+func (t Rows) mem(row reg.GPVirtual, j int) Mem {
+	return Mem{Base: t.ptr, Index: row, Scale: 1, Disp: t.disp + 8*j}
 }
