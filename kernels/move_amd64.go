@@ -18,6 +18,10 @@ func avx2Move() []override {
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
+		&at[reading]{&Strided, stridedFours},
+		&at[writing]{&ToStrided, toStridedFours},
+		&at[picking]{&CopyEvery, copyEveryFours},
+		&at[copying]{&CopyRows, shortRowsBy(copyRowsAVX2)},
 	}
 }
 
@@ -31,7 +35,7 @@ func avx512Move() []override {
 		&at[reading]{&Strided, stridedEights()},
 		&at[writing]{&ToStrided, toStridedEights(lanes)},
 		&at[picking]{&CopyEvery, copyEveryEights(lanes)},
-		&at[copying]{&CopyRows, copyShortRows},
+		&at[copying]{&CopyRows, shortRowsBy(copyRowsAVX512)},
 	}
 }
 
@@ -199,13 +203,52 @@ func copyEveryEights(lanes *lanesTable) picking {
 	}
 }
 
-// copyShortRows is CopyRows by machine code where rows are no longer than what is worth a call of the run-time's.
-func copyShortRows(dst []float64, ldd int, x []float64, ldx, n, count int) {
-	const long = 64
-	if n == 0 || n > long || count == 0 {
-		copyRows(dst, ldd, x, ldx, n, count)
-		return
+// shortRowsBy is CopyRows by machine code where rows are no longer than what is worth a call of the run-time's.
+func shortRowsBy(kernel func(dst *float64, ldd int, x *float64, ldx, n, count int)) copying {
+	return func(dst []float64, ldd int, x []float64, ldx, n, count int) {
+		const long = 64
+		if n == 0 || n > long || count == 0 {
+			copyRows(dst, ldd, x, ldx, n, count)
+			return
+		}
+		_, _ = dst[(count-1)*ldd+n-1], x[(count-1)*ldx+n-1]
+		kernel(&dst[0], ldd, &x[0], ldx, n, count)
 	}
-	_, _ = dst[(count-1)*ldd+n-1], x[(count-1)*ldx+n-1]
-	copyRowsAVX512(&dst[0], ldd, &x[0], ldx, n, count)
+}
+
+// stridedFours is Strided by machine code, four numbers at a time.
+func stridedFours(dst, x []float64, stride int) {
+	fours := len(dst) / 4
+	if fours > 0 {
+		_, _ = x[0], x[(4*fours-1)*stride]
+		stridedAVX2(&dst[0], &x[0], stride, fours)
+	}
+	for i := 4 * fours; i < len(dst); i++ {
+		dst[i] = x[i*stride]
+	}
+}
+
+// toStridedFours is ToStrided by machine code, four numbers at a time.
+func toStridedFours(dst []float64, stride int, x []float64) {
+	fours := len(x) / 4
+	if fours > 0 {
+		_, _ = dst[0], dst[(4*fours-1)*stride]
+		toStridedAVX2(&dst[0], &x[0], stride, fours)
+	}
+	for i := 4 * fours; i < len(x); i++ {
+		dst[i*stride] = x[i]
+	}
+}
+
+// copyEveryFours is CopyEvery by machine code, four numbers at a time.
+func copyEveryFours(dst, x []float64, stride, count int) {
+	fours := count / 4
+	if fours > 0 {
+		last := (4*fours - 1) * stride
+		_, _, _, _ = dst[0], dst[last], x[0], x[last]
+		copyEveryAVX2(&dst[0], &x[0], stride, fours)
+	}
+	for i := 4 * fours; i < count; i++ {
+		dst[i*stride] = x[i*stride]
+	}
 }

@@ -36,3 +36,35 @@ func reverseAVX2(dst *float64, x *float64, vectors int)
 //
 //go:noescape
 func repeatAVX2(dst *float64, x *float64, n int, count int)
+
+// stridedAVX2 is
+//
+//	// fours > 0
+//	for i := range 4 * fours { dst[i] = x[i*stride] }
+//
+//go:noescape
+func stridedAVX2(dst *float64, x *float64, stride int, fours int)
+
+// toStridedAVX2 is
+//
+//	// fours > 0
+//	for i := range 4 * fours { dst[i*stride] = x[i] }
+//
+//go:noescape
+func toStridedAVX2(dst *float64, x *float64, stride int, fours int)
+
+// copyEveryAVX2 is
+//
+//	// fours > 0
+//	for i := range 4 * fours { dst[i*stride] = x[i*stride] }
+//
+//go:noescape
+func copyEveryAVX2(dst *float64, x *float64, stride int, fours int)
+
+// copyRowsAVX2 is
+//
+//	// n > 0, count > 0, dst and x apart
+//	for i := range count { copy(dst[i*ldd:][:n], x[i*ldx:]) }
+//
+//go:noescape
+func copyRowsAVX2(dst *float64, ldd int, x *float64, ldx int, n int, count int)

@@ -163,3 +163,150 @@ vector:
 	JNZ     number
 	VZEROUPPER
 	RET
+
+// func stridedAVX2(dst *float64, x *float64, stride int, fours int)
+// Requires: AVX
+TEXT ·stridedAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ fours+24(FP), DX
+	MOVQ stride+16(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+
+four:
+	VMOVSD      (CX), X0
+	VMOVHPD     (CX)(BX*1), X0, X0
+	VMOVSD      (CX)(BX*2), X1
+	VMOVHPD     (CX)(SI*1), X1, X1
+	VINSERTF128 $0x01, X1, Y0, Y0
+	VMOVUPD     Y0, (AX)
+	LEAQ        (CX)(BX*4), CX
+	ADDQ        $0x20, AX
+	DECQ        DX
+	JNZ         four
+	VZEROUPPER
+	RET
+
+// func toStridedAVX2(dst *float64, x *float64, stride int, fours int)
+// Requires: AVX
+TEXT ·toStridedAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ fours+24(FP), DX
+	MOVQ stride+16(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+
+four:
+	VMOVUPD      (CX), Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMOVSD       X0, (AX)
+	VMOVHPD      X0, (AX)(BX*1)
+	VMOVSD       X1, (AX)(BX*2)
+	VMOVHPD      X1, (AX)(SI*1)
+	LEAQ         (AX)(BX*4), AX
+	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          four
+	VZEROUPPER
+	RET
+
+// func copyEveryAVX2(dst *float64, x *float64, stride int, fours int)
+// Requires: AVX
+TEXT ·copyEveryAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ fours+24(FP), DX
+	MOVQ stride+16(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+
+four:
+	VMOVSD (CX), X0
+	VMOVSD X0, (AX)
+	VMOVSD (CX)(BX*1), X0
+	VMOVSD X0, (AX)(BX*1)
+	VMOVSD (CX)(BX*2), X0
+	VMOVSD X0, (AX)(BX*2)
+	VMOVSD (CX)(SI*1), X0
+	VMOVSD X0, (AX)(SI*1)
+	LEAQ   (CX)(BX*4), CX
+	LEAQ   (AX)(BX*4), AX
+	DECQ   DX
+	JNZ    four
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX2(dst *float64, ldd int, x *float64, ldx int, n int, count int)
+// Requires: AVX
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ ldx+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ count+40(FP), DI
+	SHLQ $0x03, CX
+	SHLQ $0x03, BX
+	SHLQ $0x03, SI
+	CMPQ SI, $0x08
+	JEQ  ones
+	CMPQ SI, $0x20
+	JLT  pairs
+	CMPQ SI, $0x40
+	JLE  fours
+	LEAQ -1(SI), R8
+	ANDQ $-32, R8
+
+longer:
+	XORQ R9, R9
+
+vector:
+	VMOVUPD (DX)(R9*1), Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, R8
+	JNE     vector
+	VMOVUPD -32(DX)(SI*1), Y0
+	VMOVUPD Y0, -32(AX)(SI*1)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     longer
+	VZEROUPPER
+	RET
+
+fours:
+	VMOVUPD (DX), Y0
+	VMOVUPD -32(DX)(SI*1), Y1
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, -32(AX)(SI*1)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     fours
+	VZEROUPPER
+	RET
+
+pairs:
+	VMOVUPD (DX), X0
+	VMOVUPD -16(DX)(SI*1), X1
+	VMOVUPD X0, (AX)
+	VMOVUPD X1, -16(AX)(SI*1)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     pairs
+	VZEROUPPER
+	RET
+
+ones:
+	VMOVSD (DX), X0
+	VMOVSD X0, (AX)
+	ADDQ   BX, DX
+	ADDQ   CX, AX
+	DECQ   DI
+	JNZ    ones
+	VZEROUPPER
+	RET

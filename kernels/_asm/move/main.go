@@ -25,6 +25,10 @@ func main() {
 		thin(3)
 	} else {
 		repeat()
+		stridedOnes()
+		toStridedOnes()
+		copyEveryOnes()
+		copyRowsTwice()
 	}
 	kit.Finish()
 }
