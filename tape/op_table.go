@@ -48,6 +48,7 @@ var groupRows = []group{
 	{"shape", indexRows},
 	{"shape", segmentRows},
 	{"polynomials and curves", curveRows},
+	{"polynomials and curves", laggedRows},
 	{"special functions", specialRows},
 	{"linear algebra", spectralRows},
 	{"batch", sparseRows},

@@ -192,17 +192,15 @@ func ascending(now, _ []float64) bool { return descent(now) == 0 }
 // A short vector of at most mostTaps numbers slides over leastTapped places or more as a sum of slices,
 // each times a number, which one tile program reads where they lie: windows that are written out for a
 // product took ten times as long, and their gradient five times. Tests set leastTapped.
+// Longer ones are opLagged where windows would be leastLagged numbers or more.
 const mostTaps = 16
 
-var leastTapped = 256
+var leastTapped, leastLagged = 256, 1 << 14
 
 // tapped is the sum of y[k] times what is k behind each place of x with so many zeros around it.
 func (t *Tape) tapped(x, y Ref, zeros int) Ref {
 	z := None
-	if zeros > 0 {
-		around := t.broadcastTo(t.cast(t.Const(0), t.ins[x].dtype), tensor.Shape{zeros})
-		x = t.concat([]Ref{around, x, around}, 0)
-	}
+	x = t.zerosAround(x, zeros)
 	m := last(t.Shape(y))
 	n := last(t.Shape(x)) - m + 1
 	for k := range m {
@@ -245,9 +243,12 @@ func (c *call) convolution(turned bool) value {
 		c.lo.fail(c.where(2), "type", `mode is "full", "same" or "valid", not %q`, mode)
 	}
 	var z Ref
-	if m <= mostTaps && v.ow >= leastTapped {
+	switch {
+	case m <= mostTaps && v.ow >= leastTapped:
 		z = t.tapped(t.reshape(x, tensor.Shape{n}), t.reshape(y, tensor.Shape{m}), v.pw)
-	} else {
+	case m*v.ow >= leastLagged:
+		z = t.lagged(t.zerosAround(t.reshape(x, tensor.Shape{n}), v.pw), t.reshape(y, tensor.Shape{m}))
+	default:
 		z = t.reshape(t.mm(t.reshape(y, tensor.Shape{1, m}), t.reshape(t.windows(x, v, 0), tensor.Shape{m, v.ow}), false, false), tensor.Shape{v.ow})
 	}
 	if c.str(2) == "same" {
