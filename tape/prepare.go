@@ -169,7 +169,7 @@ func sameTruth(now, was []float64) bool {
 // sameRange reports whether all numbers are whole, at least was[0] and below was[1], as far as integers go.
 func sameRange(now, was []float64) bool {
 	low, high := was[0], was[1]
-	if low <= 0 && high <= math.MaxInt32 && len(now) > fewPlaces && arePlaces(now, int(high)) {
+	if low <= 0 && len(now) > fewPlaces && arePlaces(now, int(min(high, math.MaxInt32))) {
 		return true
 	}
 	for _, v := range now {
