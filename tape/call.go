@@ -13,7 +13,7 @@ import (
 // argumentHint is which argument of an operation was meant by a name: one of these, perhaps
 // by PyTorch's or TensorFlow's word for it.
 func argumentHint(name string, have []string) string {
-	theirs := map[string]string{"dim": "axis", "dims": "axis", "reduction_indices": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "correction": "ddof", "input": "x", "a": "x", "a_min": "lo", "min": "lo", "clip_value_min": "lo", "a_max": "hi", "max": "hi", "clip_value_max": "hi", "offset": "k", "constant_values": "value", "padding_value": "value", "pad_width": "width", "paddings": "width", "steps": "num", "delta": "dx", "p": "ord", "num_segments": "n", "segment_ids": "ids", "data": "x",
+	theirs := map[string]string{"dim": "axis", "dims": "axis", "reduction_indices": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "correction": "ddof", "epsilon": "eps", "negative_slope": "alpha", "values": "xs", "input": "x", "a": "x", "a_min": "lo", "min": "lo", "clip_value_min": "lo", "a_max": "hi", "max": "hi", "clip_value_max": "hi", "offset": "k", "constant_values": "value", "padding_value": "value", "pad_width": "width", "paddings": "width", "steps": "num", "delta": "dx", "p": "ord", "num_segments": "n", "segment_ids": "ids", "data": "x",
 		"depth": "n", "num_classes": "n", "clip_norm": "limit", "max_norm": "limit", "perm": "axes", "multiples": "reps", "num_or_size_splits": "parts", "params": "x", "input_tensor": "x", "tensor": "x", "shifts": "shift"}
 	if ours := theirs[name]; ours != "" && slices.Contains(have, ours) {
 		return "did you mean " + ours + "?"

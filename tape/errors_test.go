@@ -169,6 +169,7 @@ var mistakes = []struct {
 	{text: "gradient sin(a, b; g) = g, g; 1", kind: "type", msg: "sin does not take 2 arguments, as its gradient does", line: 1, col: 10, hint: "sin(x)"},
 	{text: "gradient atan2(a; g) = g; 1", kind: "type", msg: "atan2 does not take 1 argument", line: 1, col: 10, hint: "atan2(y, x)"},
 	{text: "max(x, 1, keepdims=true)", kind: "type", msg: "max of several arguments compares elementwise and takes no keepdims", line: 1, col: 1, hint: "axis=", inputs: xs("x=[[1, 2]]")},
+	{text: "l2_normalize(x, epsilon=1)", kind: "type", msg: "l2_normalize has no argument epsilon", line: 1, col: 17, hint: "did you mean eps?", inputs: xs("x=[1, 2]")},
 	{text: "matmul(2, x)", kind: "shape", msg: "a matrix product needs axes", line: 1, col: 1, hint: "written *", inputs: xs("x=[[1, 2]]")},
 	{text: "prod((x, 3))", kind: "type", msg: "a tensor is needed here, this is a tuple of 2", line: 1, col: 6, inputs: xs("x=[[1, 2]]")},
 	{text: "gradient clip(a, lo, hi; g) = g, none, none; clip(x, 0)", kind: "type", msg: "clip is called with 2 arguments, its gradient has 3 parameters", line: 1, col: 46, hint: "for each argument", inputs: xs("x=3")},

@@ -39,6 +39,10 @@ var kinks = []struct {
 	{"x^y", "-8", "{x: 12, y: nan}", "power of -2: a power of a negative number has no derivative by the exponent", xs("x=-2", "y=3")},
 	{"x^3 + y", "nan", "{x: 12, y: 1}", "", xs("x=-2", "y=nan")}, // the base alone
 	{"max(x)", "2", "[0, 0.5, 0.5]", "max", xs("x=[1, 2, 2]")},
+	{"logaddexp(x, y)", "-inf", "{x: 0, y: 0}", "logaddexp", xs("x=-inf", "y=-inf")}, // as of logsumexp
+	{"logaddexp2(x, y)", "-inf", "{x: 0, y: 0}", "logaddexp2", xs("x=-inf", "y=-inf")},
+	{"sum(logaddexp(x, y))", "-inf", "{x: [0, 0, 1], y: [0, 1, 0]}", "logaddexp", xs("x=[-inf, -inf, 1]", "y=[-inf, 1, -inf]")},
+	{"logaddexp(x, y)", "inf", "{x: 0.5, y: 0.5}", "", xs("x=inf", "y=inf")},
 	{"max(x)", "2", "[0.333333333333, 0.333333333333, 0.333333333333]", "max", xs("x=[2, 2, 2]")},
 	{"min(x)", "1", "[1, 0, 0]", "", xs("x=[1, 2, 2]")},
 	{"clip(x, 0, 1)", "[0, 0.5, 1]", "[0, 1, 0]", "clip", xs("x=[0, 0.5, 1]")},

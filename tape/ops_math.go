@@ -86,11 +86,11 @@ var mathRows = []Op{
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
 	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(&expm1InverseDoor, expm1InverseOf), Try: at(0.1, 1, 5)},
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Joins: true, Body: "where(x > 0.25 && x < 0.75, 2 * atanh(2 * x - 1), log(x) - log1p(-x))"}, // around 1/2 the logarithms cancel, and 2 x - 1 is exact
-	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
+	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow", Kinks: []Kink{{"maximum(x, y) == -inf", "the logarithm of 0: the gradient is taken as 0", false}}, Note: "at (-inf, -inf): 0, 0",
 		Grad: d("share(x, y)", "share(y, x)"), Says: d("sigmoid(x - y)", "sigmoid(y - x)"), Kernel: binary(&logaddexpDoor, logaddexpOf), Try: at2(1, 2, -50, 3)},
 	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(&shareDoor, shareOf), Try: at2(1, 2, -50, 3)},
 	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(&shareSlopeDoor, shareSlopeOf), Try: at2(1, 2, -50, 3)},
-	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
+	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow", Kinks: []Kink{{"maximum(x, y) == -inf", "the logarithm of 0: the gradient is taken as 0", false}}, Note: "at (-inf, -inf): 0, 0",
 		Grad: d("share2(x, y)", "share2(y, x)"), Kernel: binary(&logaddexp2Door, logaddexp2Of), Try: at2(1, 2, -50, 3)},
 	{Name: "share2", Hidden: true, Args: "x, y", Doc: "2^x / (2^x + 2^y)", Grad: d("0.6931471805599453 * share2_slope(x, y)", "-0.6931471805599453 * share2_slope(x, y)"), Kernel: binary(&share2Door, share2Of), Try: at2(1, 2, -50, 3)},
 	{Name: "share2_slope", Hidden: true, Args: "x, y", Doc: "share2(x, y) share2(y, x)", Grad: d("-0.6931471805599453 * out * tanh(0.34657359027997264 * gap(x, y))", "0.6931471805599453 * out * tanh(0.34657359027997264 * gap(x, y))"), Kernel: binary(nil, share2SlopeOf), Try: at2(1, 2, -50, 3)},
@@ -132,12 +132,21 @@ func logaddexp(x, y, more float64) float64 {
 // shareOf is sigmoid(x - y) for the difference that is not rounded: an exponential makes a
 // relative error of what the difference loses.
 func shareOf(x, y float64) float64 {
+	if bothNothing(x, y) {
+		return 0
+	}
 	d, lost := difference(x, y)
 	p := kernels.SigmoidOf(d)
 	return p * (1 + float64((1-p)*lost))
 }
 
+// bothNothing reports whether what is added is 0 and 0: neither has a share, as in logsumexp.
+func bothNothing(x, y float64) bool { return max(x, y) == math.Inf(-1) }
+
 func shareSlopeOf(x, y float64) float64 {
+	if bothNothing(x, y) {
+		return 0
+	}
 	d, lost := difference(x, y)
 	return kernels.SigmoidSlopeOf(d) * (1 - float64(kernels.TanhOf(d/2)*lost))
 }
@@ -170,6 +179,9 @@ func logaddexp2(x, y, more float64) float64 {
 
 // share2Of is shareOf of powers of 2.
 func share2Of(x, y float64) float64 {
+	if bothNothing(x, y) {
+		return 0
+	}
 	d, lost := difference(x, y)
 	return share2(d, lost, kernels.Exp2Of(-math.Abs(d)))
 }
@@ -184,6 +196,9 @@ func share2(d, lost, e float64) float64 {
 }
 
 func share2SlopeOf(x, y float64) float64 {
+	if bothNothing(x, y) {
+		return 0
+	}
 	d, lost := difference(x, y)
 	e := kernels.Exp2Of(-math.Abs(d))
 	return e / (1 + e) / (1 + e) * (1 - float64(float64(math.Ln2*kernels.TanhOf(float64(math.Ln2/2*d)))*lost))

@@ -120,7 +120,12 @@ var binary = sync.OnceValue(func() map[string]func(x, y float64) float64 {
 			}
 			return x
 		},
-		"polygamma":          func(n, x float64) float64 { return polygamma(int(n), x) },
+		"polygamma": func(n, x float64) float64 {
+			if n != math.Trunc(n) {
+				return math.NaN()
+			}
+			return polygamma(int(n), x)
+		},
 		"squared_difference": func(x, y float64) float64 { return (x - y) * (x - y) },
 		"ldexp":              func(x, y float64) float64 { return x * math.Exp2(y) },
 		"nextafter":          math.Nextafter,
