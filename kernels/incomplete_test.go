@@ -20,12 +20,19 @@ var incompletes = []struct {
 	{"gammainc", func(a []float64) float64 { return GammaincOf(a[0], a[1]) }, 4},
 	{"gammaincc", func(a []float64) float64 { return GammainccOf(a[0], a[1]) }, 4},
 	{"gammaincderivative", func(a []float64) float64 { return GammaincDerivativeOf(a[0], a[1], a[2]) }, 48}, // the second one is of sums of either sign
+	{"betainc", func(a []float64) float64 { return BetaincOf(a[0], a[1], a[2]) }, 5},
+	{"betaincby", func(a []float64) float64 {
+		return [...]func(a, b, x float64) float64{1: BetaincByAOf, BetaincByBOf, BetaincByAAOf, BetaincByABOf, BetaincByBBOf}[int(a[0])](a[1], a[2], a[3])
+	}, 256},
+	{"betadensity", func(a []float64) float64 { return BetaDensityOf(a[0], a[1], a[2]) }, 2},
 	{"gammadensity", func(a []float64) float64 { return GammaDensityOf(a[0], a[1], a[2]) }, 1},
 }
 
 // TestIncompleteAccuracy measures every function, as TestTrigAccuracy does. The list was measured with
 //
-//	python3 _table/incomplete_oracle.py 4000 7 REF && go test -run IncompleteAccuracy -reference REF -update
+//	python3 _table/incomplete_oracle.py 2500 7 REF && go test -run IncompleteAccuracy -reference REF -update
+//
+// but betainc with 1500 rows, and betaincby and betadensity with those in testdata: their oracle takes long.
 func TestIncompleteAccuracy(t *testing.T) {
 	const name = "testdata/accuracy_incomplete.txt"
 	var list strings.Builder
@@ -70,6 +77,36 @@ func TestIncompleteSpecial(t *testing.T) {
 	}
 }
 
+// TestBetaincSpecial: ends and what is outside, as in SciPy.
+func TestBetaincSpecial(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, r := range []struct{ a, b, x, want float64 }{
+		{0, 1, 0.5, 1}, {1, 0, 0.5, 0}, {0, 0, 0.5, nan}, {inf, 1, 0.5, 0}, {1, inf, 0.5, 1}, {inf, inf, 0.5, nan}, {0, inf, 0.5, 1}, {inf, 0, 0.5, 0},
+		{1, 1, -0.1, nan}, {1, 1, 1.1, nan}, {0, 1, 0, 0}, {0, 1, 1, 1}, {1, 0, 0, 0}, {1, 0, 1, 1}, {1, 1, 0, 0}, {1, 1, 1, 1}, {-1, 1, 0.5, nan}, {1, -1, 0.5, nan},
+		{inf, 1, 1, 1}, {1, inf, 0, 0}, {inf, 1, 0, 0}, {0, 0, 0, nan}, {0, 0, 1, nan}, {1, inf, 1, 1}, {nan, 1, 0.5, nan}, {1, nan, 0, nan}, {1, 1, nan, nan},
+		{1e300, 1e300, 0.5, 0.5}, {1e300, 1, 0.5, 0}, {1, 1e300, 0.5, 1}, {1, 1e300, 1e-300, 0.6321205588285577}, {1e-300, 1e-300, 0.25, 0.5}, {math.MaxFloat64, 1, 0.5, 0}, {1, 1, 5e-324, 5e-324},
+	} {
+		if v := BetaincOf(r.a, r.b, r.x); !same(v, r.want) {
+			t.Errorf("betainc(%v, %v, %v) = %v, want %v", r.a, r.b, r.x, v, r.want)
+		}
+	}
+	for _, r := range []struct {
+		f       func(a, b, x float64) float64
+		name    string
+		a, b, x float64
+		want    float64
+	}{
+		{BetaDensityOf, "density", 1, 3, 0, 3}, {BetaDensityOf, "density", 3, 1, 1, 3}, {BetaDensityOf, "density", 0.5, 3, 0, inf}, {BetaDensityOf, "density", 2, 3, 0, 0}, {BetaDensityOf, "density", -0.5, 3, 0, -inf},
+		{BetaDensityOf, "density", 0, 3, 0, 0}, {BetaDensityOf, "density", 0.5, -0.5, 0, 0}, {BetaDensityOf, "density", 1, 1, 0.5, 1}, {BetaDensityOf, "density", 2, 2, 2, nan}, {BetaDensityOf, "density", nan, 2, 1, nan},
+		{BetaincByAOf, "by a", 2, 3, 0, 0}, {BetaincByAOf, "by a", 2, 3, 1, 0}, {BetaincByAOf, "by a", inf, 3, 0.5, 0}, {BetaincByAOf, "by a", 2, 0, 0.5, 0}, {BetaincByBOf, "by b", 0, 3, 0.5, 0}, {BetaincByAOf, "by a", 0, 1, 0.25, -2 * math.Ln2},
+		{BetaincByAOf, "by a", 0, 0, 0.5, nan}, {BetaincByABOf, "by a and b", 2, nan, 0.5, nan}, {BetaincByBBOf, "by b twice", 2, 3, 1.5, nan},
+	} {
+		if v := r.f(r.a, r.b, r.x); !same(v, r.want) && !(math.Abs(v-r.want) < 4e-16) {
+			t.Errorf("betainc(%v, %v, %v), %s = %v, want %v", r.a, r.b, r.x, r.name, v, r.want)
+		}
+	}
+}
+
 // TestIncompleteIdentities holds the incomplete functions to others.
 func TestIncompleteIdentities(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -87,6 +124,11 @@ func TestIncompleteIdentities(t *testing.T) {
 		near("gammaincc(1, x)", GammainccOf(1, y), ExpOf(-y), y)
 		a := math.Ldexp(1+math.Floor(math.Exp(10+2*r.NormFloat64())), -14) // a+1 does not round
 		near("P + Q", GammaincOf(a, y)+GammainccOf(a, y), 1, a, y)
+		b, u := math.Exp(2*r.NormFloat64()), math.Ldexp(math.Floor(r.Float64()*(1<<30)), -30) // 1-u does not round
+		near("I_x(a,b) + I_(1-x)(b,a)", BetaincOf(a, b, u)+BetaincOf(b, a, 1-u), 1, a, b, u)
+		near("I_x(a,1)", BetaincOf(a, 1, u), PowOf(u, a), a, u)
+		near("I_x(1,b)", BetaincOf(1, b, u), -Expm1Of(b*Log1pOf(-u)), b, u)
+		near("I_x(1/2,1/2)", BetaincOf(0.5, 0.5, u), 2/math.Pi*Atan2Of(math.Sqrt(u), math.Sqrt(1-u)), u)
 		near("P(a+1) + x^a exp(-x)/gamma(a+1)", GammaincOf(a+1, y)+GammaDensityOf(0, a+1, y), GammaincOf(a, y), a, y)
 	}
 }
@@ -105,6 +147,12 @@ func TestIncompleteBits(t *testing.T) {
 		for range 3000 {
 			x := math.Exp(3 * r.NormFloat64())
 			args := []float64{float64(1 + r.IntN(3)), x, x * math.Exp(r.NormFloat64())}
+			switch {
+			case f.name == "betainc" || f.name == "betadensity":
+				args = []float64{x, args[2], r.Float64()}
+			case f.name == "betaincby":
+				args = []float64{float64(1 + r.IntN(5)), x, args[2], r.Float64()}
+			}
 			if strings.HasPrefix(f.name, "gammainc") && !strings.HasSuffix(f.name, "derivative") {
 				args = args[1:]
 			}

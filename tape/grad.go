@@ -183,6 +183,9 @@ func (v *sweep) back(r Ref, ct Ref) {
 		if a < v.lo || !v.need[a-v.lo] || !t.passes(op, i) {
 			continue
 		}
+		if op.NoRule && op.Hidden { // a derivative
+			panic(&Misuse{Kind: "gradient", Pos: t.ins[r].Pos, Msg: "no derivative is there of the " + op.Doc, Hint: op.Note})
+		}
 		if op.NoRule {
 			panic(&Misuse{Kind: "gradient", Pos: t.ins[r].Pos,
 				Msg:  "no gradient is registered for " + op.Name,

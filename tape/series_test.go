@@ -129,7 +129,7 @@ func TestSeriesOfRows(t *testing.T) {
 			continue
 		}
 		for i := range op.Try.n {
-			if !op.passes(i) {
+			if !op.passes(i) || op.Name == "betainc" && i < 2 { // derivatives by a and b go up to the second
 				continue
 			}
 			for p := 0; p+op.Try.n <= len(op.Try.all); p += op.Try.n {

@@ -1,6 +1,6 @@
-"""Writes reference values of the incomplete gamma functions and their derivatives to ../testdata/NAME.ulp, in the form of
+"""Writes reference values of the incomplete gamma and beta functions and their derivatives to ../testdata/NAME.ulp, in the form of
 oracle.py. Values are sums of power series in as many digits as cancel, derivatives by a parameter are quadratures to
-40 digits; both are held to mpmath's gammainc, and to its derivatives by differences. Needs mpmath.
+40 digits; both are held to mpmath's gammainc and betainc, and to their derivatives by differences. Needs mpmath.
 
 Run: python3 incomplete_oracle.py [rows] [seed] [folder] [name ...]
 """
@@ -110,6 +110,83 @@ def density(n, a, x):
         return m.exp((a - 1) * m.log(x) - x - m.loggamma(a)) * bell(int(n), m.log(x) - m.digamma(a), rest)
 
 
+# The derivatives of the incomplete beta function: how often by a, and by b.
+BY = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+TURNED = [0, 2, 1, 5, 4, 3]
+
+
+def beta_below(by, a, b, x, y):
+    """The integral from 0 to x, and that of what it is of without a sign."""
+    if a < 1:
+        v, size = beta_below(by, a + 1, b, x, y)
+        la, lb = m.log(x) - m.digamma(a + 1) + m.digamma(a + b), m.log(y) - m.digamma(b) + m.digamma(a + b)
+        k = (0, 0, 0, m.polygamma(1, a + b) - m.polygamma(1, a + 1), m.polygamma(1, a + b), m.polygamma(1, a + b) - m.polygamma(1, b))[by]
+        term = m.exp(a * m.log(x) + b * m.log(y) - m.loggamma(a + 1) - m.loggamma(b) + m.loggamma(a + b))
+        term *= (1, la, lb, la * la + k, la * lb + k, lb * lb + k)[by]
+        return v + term, size + abs(term)
+    c = a * y - b * x
+    unit = 2 * y / (c + x + m.sqrt((c + x)**2 + 2 * (b - 1) * x)) if b > 1 else 1 / a
+    ra, rb = m.log(x) - m.digamma(a) + m.digamma(a + b), m.log(y) - m.digamma(b) + m.digamma(a + b)
+    k = (0, 0, 0, m.polygamma(1, a + b) - m.polygamma(1, a), m.polygamma(1, a + b), m.polygamma(1, a + b) - m.polygamma(1, b))[by]
+    total = size = mpf(0)
+    for s, weight in NODES:
+        w = s * unit
+        q = -m.expm1(-w) * x / y
+        la, lb = ra - w, rb + m.log1p(q)
+        g = (1, la, lb, la * la + k, la * lb + k, lb * lb + k)[by]
+        v = weight * m.exp(-a * w + (b - 1) * m.log1p(q)) * g
+        total += v
+        size += abs(v)
+    factor = m.exp(a * m.log(x) + (b - 1) * m.log(y) - m.loggamma(a) - m.loggamma(b) + m.loggamma(a + b)) * unit
+    return total * factor, size * factor
+
+
+def beta_near(by, a, b, x, y):
+    """For b < 1 and small y: 1 less a power series, of which derivatives are taken by mpmath."""
+    def turned(a, b):
+        c, s = mpf(1), mpf(1)
+        for n in range(1, 90):
+            c *= (n - a) * y / n
+            s += c * b / (b + n)
+        return s * m.exp(b * m.log(y) - m.loggamma(b + 1) - m.loggamma(a) + m.loggamma(a + b))
+    with mp.workdps(2 * mp.dps + 20):
+        if by == 0:
+            v = 1 - turned(a, b)
+        else:
+            v = -m.diff(turned, (a, b), BY[by])
+    return v, abs(v)
+
+
+def betainc_by(by, a, b, x):
+    by, a, b, x = int(by), mpf(a), mpf(b), mpf(x)
+    with mp.workdps(50 + 2 * int(max(abs(m.log(a, 10)), abs(m.log(b, 10)), abs(m.log(x, 10))))):
+        y = 1 - x
+        sign = 1
+        lower = a * y >= b * x
+        if by in (1, 3):
+            lower = m.log(x) <= m.digamma(a) - m.digamma(a + b)
+        elif by in (2, 5):
+            lower = m.log(y) >= m.digamma(b) - m.digamma(a + b)
+        if not lower:
+            a, b, x, y, by, sign = b, a, y, x, TURNED[by], -1
+        if b < 1 and y * max(a, 1) < 0.1:
+            v, size = beta_near(by, a, b, x, y)
+        elif a < 1 and x * max(b, 1) < 0.1 and by:
+            v, size = beta_near(TURNED[by], b, a, y, x)
+            v = -v
+        else:
+            v, size = beta_below(by, a, b, x, y)
+        if by == 0:
+            return v if sign > 0 else 1 - v
+        return None if abs(v) < size / 8 else sign * v
+
+
+def beta_density(a, b, x):
+    with mp.workdps(60 + int(max(abs(m.log(a, 10)), abs(m.log(b, 10))))):
+        a, b, x = mpf(a), mpf(b), mpf(x)
+        return m.exp((a - 1) * m.log(x) + (b - 1) * m.log(1 - x) - m.loggamma(a) - m.loggamma(b) + m.loggamma(a + b))
+
+
 def beside(x):
     """x, or a number within some ulp of it or a little farther."""
     if rnd.random() < 0.3:
@@ -153,10 +230,40 @@ def gamma_orders():
     return float(rnd.choice((1, 1, 1, 2))), a, x
 
 
+def beta_arguments():
+    k = rnd.randint(0, 8)
+    if k == 0:
+        return rnd.uniform(0, 10), rnd.uniform(0, 10), rnd.random()
+    if k == 1:
+        return power(-2, 1.5), power(-2, 1.5), rnd.random()
+    if k == 2:
+        return power(-30, 3), power(-30, 3), rnd.random()
+    if k == 3:
+        return power(-2, 2), power(-2, 2), power(-12, 0)
+    if k == 4:
+        return power(-2, 2), power(-2, 2), 1 - power(-12, 0)
+    if k == 5:  # near the mean
+        a, b = power(0, 4), power(0, 4)
+        s = a + b
+        return a, b, min(1 - 1e-16, abs(a / s + rnd.uniform(-8, 8) * math.sqrt(a * b / s) / s))
+    if k == 6:
+        a, b = power(2, 12), power(2, 12)
+        s = a + b
+        return a, b, min(1 - 1e-16, abs(a / s + rnd.uniform(-20, 20) * math.sqrt(a * b / s) / s))
+    if k == 7:  # like a gamma distribution
+        a, b = power(-1, 2), power(2, 10)
+        x = a / b * power(-1, 1)
+        return (a, b, min(x, 0.999)) if rnd.random() < 0.5 else (b, a, max(0.001, 1 - x))
+    return rnd.choice((lambda: (beside(7), power(-1, 2), rnd.random()), lambda: (power(-1, 1), beside(1), rnd.random()), lambda: (power(-1, 1), power(-1, 1), beside(0.3)), lambda: (beside(8), beside(8), rnd.random())))()
+
+
 FUN = {
     "gammainc": (gamma_arguments, lambda a, x: gammainc_both(a, x)[0]),
     "gammaincc": (gamma_arguments, lambda a, x: gammainc_both(a, x)[1]),
     "gammaincderivative": (gamma_orders, gammainc_derivative),
+    "betainc": (lambda: beta_arguments(), lambda a, b, x: betainc_by(0, a, b, x)),
+    "betaincby": (lambda: (float(rnd.randint(1, 5)), *beta_arguments()), betainc_by),
+    "betadensity": (lambda: beta_arguments(), beta_density),
     "gammadensity": (lambda: (0.0, *gamma_arguments()), density),
 }
 
@@ -166,6 +273,10 @@ for a, x in (3, 2), (3, 7), (0.5, 2), (0.01, 0.11), (0.3, 0.2), (50, 40), (1, 0.
     for n in 1, 2, 3:
         t = gammainc_derivative(n, a, x)
         assert t is None or abs(t / m.diff(lambda t: m.gammainc(t, 0, mpf(x), regularized=True), mpf(a), n) - 1) < mpf(10)**-35, (n, a, x)
+for a, b, x in (2, 3, 0.3), (20, 30, 0.5), (0.5, 0.3, 0.7), (0.01, 0.02, 0.97), (3, 0.2, 0.99), (100, 1.5, 0.95), (0.3, 5, 0.001), (0.5, 7, 0.9):
+    for by, order in enumerate(BY):
+        t = betainc_by(by, a, b, x)
+        assert t is None or abs(t / m.diff(lambda a, b: m.betainc(a, b, 0, mpf(x), regularized=True), (mpf(a), mpf(b)), order) - 1) < mpf(10)**-30, (by, a, b, x)
 
 
 def row(f, a):
