@@ -162,7 +162,7 @@ func (p *betaPoint) factor() (h, l float64, n int64) {
 	if least < powersBelow {
 		xh, xl := logOfPart(p.x, p.xl, p.y, p.yl)
 		yh, yl := logOfPart(p.y, p.yl, p.x, p.xl)
-		if p.a*xh+p.b*yh < -1e5 {
+		if float64(p.a*xh)+float64(p.b*yh) < -1e5 {
 			return 0, 0, 0
 		}
 		xh, xl = mulPair(xh, xl, p.a, 0)
@@ -180,7 +180,7 @@ func (p *betaPoint) factor() (h, l float64, n int64) {
 	ch, cl := p.slack()
 	fh, fl := ratioExcess(-ch, -cl, p.a, p.b, p.x, p.xl)
 	gh, gl := ratioExcess(ch, cl, p.b, p.a, p.y, p.yl)
-	if !(p.a*fh+p.b*gh < 1000) {
+	if !(float64(p.a*fh)+float64(p.b*gh) < 1000) {
 		return 0, 0, 0
 	}
 	fh, fl = mulPair(fh, fl, p.a, 0)
@@ -196,7 +196,7 @@ func (p *betaPoint) factor() (h, l float64, n int64) {
 	dh, dl = addPair(1, 0, dh, dl)
 	dh, dl = mulPair(dh, dl, least, 0)
 	h, l = overRoot(h, l, dh)
-	return h, l - float64(0.5*h)*(dl/dh), n
+	return h, l - float64(float64(0.5*h)*(dl/dh)), n
 }
 
 // ratioExcess is φ(m) for m = (mh+ml)/a where 1+m is x (1+b/a).
@@ -296,10 +296,10 @@ func trigammaFall(a, b float64) float64 {
 	sum := 0.0
 	for ; a < 10; a++ {
 		u, v := 1/a, 1/(a+b)
-		sum += float64(b*u) * v * (u + v)
+		sum += float64(float64(float64(b*u)*v) * (u + v))
 	}
 	u, v := 1/a, 1/(a+b)
-	return sum + (float64(b*u)*v*(1+0.5*(u+v)) - fallOfPowers(bernoulli[:10], 3, a, b))
+	return sum + (float64(float64(float64(b*u)*v)*(1+float64(0.5*(u+v)))) - fallOfPowers(bernoulli[:10], 3, a, b))
 }
 
 // riseOfX is log(x) - ψ(a) + ψ(a+b).
@@ -459,11 +459,11 @@ func (p *betaPoint) integral(f *betaShape) float64 {
 	fall, bend, r := (c+p.x)/p.y, p.b-1, p.x/p.y
 	unit := 1 / p.a
 	if bend > 0 {
-		unit = 2 * p.y / ((c + p.x) + math.Sqrt(float64((c+p.x)*(c+p.x))+2*bend*p.x))
+		unit = 2 * p.y / ((c + p.x) + math.Sqrt(float64((c+p.x)*(c+p.x))+float64(2*bend*p.x)))
 	}
 	sum, low := 0.0, 0.0
 	for i := range &halfLine {
-		w := halfLine[i][0] * unit
+		w := float64(halfLine[i][0] * unit)
 		excess := expm1Excess(-w)
 		q := w - excess
 		if w > 0.6 {

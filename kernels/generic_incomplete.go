@@ -91,7 +91,7 @@ func gammaFraction(a, x float64) float64 {
 		return 0
 	}
 	k := math.Ceil(9 + 66/x + min(a, 16)) // terms enough for 2^-55, by trial
-	g := x/2 + math.Sqrt(x*(float64(0.25*x)+k))
+	g := float64(x/2) + math.Sqrt(float64(x*(float64(0.25*x)+k)))
 	last := max(a, 1)
 	if x < 6 {
 		last = max(last, 9)
@@ -145,7 +145,7 @@ func gammaTemme(a, x float64) float64 {
 	}
 	ph, pl = mulPair(ph, pl, a, 0)
 	eh, el, n := expPair(-ph, -pl)
-	half := 0.5 * ErfcxOf(math.Sqrt(ph))
+	half := float64(0.5 * ErfcxOf(math.Sqrt(ph)))
 	if x < a {
 		eta = -eta
 	}
@@ -153,7 +153,7 @@ func gammaTemme(a, x float64) float64 {
 	for k := min(len(temme), temmeTerms(a)) - 1; k >= 0; k-- {
 		sum = math.FMA(sum, z, poly(temme[k], eta))
 	}
-	sum *= rootHi / math.Sqrt(a)
+	sum = float64(sum * (rootHi / math.Sqrt(a)))
 	if x < a {
 		sum = -sum
 	}

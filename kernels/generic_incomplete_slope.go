@@ -145,10 +145,10 @@ func gammaByShapeBelow(order int, a, x, rise float64) float64 {
 	f := shaped{order: order}
 	f.polygammas(a)
 	fall := a - x
-	unit := 2 / (fall + math.Sqrt(float64(fall*fall)+2*x))
+	unit := 2 / (fall + math.Sqrt(float64(fall*fall)+float64(2*x)))
 	sum := 0.0
 	for i := range &halfLine {
-		u := halfLine[i][0] * unit
+		u := float64(halfLine[i][0] * unit)
 		w := halfLine[i][1] * ExpOf(-float64(fall*u)-float64(x*expm1Excess(-u)))
 		sum += float64(w * f.of(rise-u))
 	}
@@ -234,7 +234,7 @@ func LogOverGammaOf(a, x float64) float64 {
 	}
 	z := 1 / a
 	z2 := float64(z * z)
-	return Log1pOf(d) + (0.5*z + float64(z2*poly(digammaSeries[:], z2)))
+	return Log1pOf(d) + (float64(0.5*z) + float64(z2*poly(digammaSeries[:], z2)))
 }
 
 // expm1Excess is exp(w) - 1 - w.

@@ -145,8 +145,8 @@ func TestIncompleteBits(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		h := fnv.New64a()
 		for range 3000 {
-			x := math.Exp(3 * r.NormFloat64())
-			args := []float64{float64(1 + r.IntN(3)), x, x * math.Exp(r.NormFloat64())}
+			x := ExpOf(float64(16*r.Float64()) - 8) // math.Exp has other bits on arm64
+			args := []float64{float64(1 + r.IntN(3)), x, float64(x * ExpOf(float64(6*r.Float64())-3))}
 			switch {
 			case f.name == "betainc" || f.name == "betadensity":
 				args = []float64{x, args[2], r.Float64()}

@@ -16,8 +16,7 @@ type v = kit.V
 // tiles lists, for panels of one, two and three vectors, how many rows of C are
 // held in registers together: as many as fill them, then what is left over. One that
 // rounds its products keeps one more register for them. With AVX2 on a Zen 3 twelve rows of one vector
-// changed nothing at 16 to 256 numbers (120×4 .97 of the time, 1024×4 1.2); steps unrolled by four took .98
-// with 128 and more of them, 1.03 with 32 and 64.
+// changed nothing at 16 to 256 numbers (120×4 .97 of the time, 1024×4 1.2).
 func tiles(vectors int, rounds bool) []int {
 	switch {
 	case kit.Wide && !rounds:
