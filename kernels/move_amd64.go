@@ -223,8 +223,8 @@ func stridedFours(dst, x []float64, stride int) {
 		_, _ = x[0], x[(4*fours-1)*stride]
 		stridedAVX2(&dst[0], &x[0], stride, fours)
 	}
-	for i := 4 * fours; i < len(dst); i++ {
-		dst[i] = x[i*stride]
+	if n := 4 * fours; n < len(dst) {
+		strided(dst[n:], x[n*stride:], stride)
 	}
 }
 
@@ -235,8 +235,8 @@ func toStridedFours(dst []float64, stride int, x []float64) {
 		_, _ = dst[0], dst[(4*fours-1)*stride]
 		toStridedAVX2(&dst[0], &x[0], stride, fours)
 	}
-	for i := 4 * fours; i < len(x); i++ {
-		dst[i*stride] = x[i]
+	if n := 4 * fours; n < len(x) {
+		toStrided(dst[n*stride:], stride, x[n:])
 	}
 }
 
@@ -248,7 +248,7 @@ func copyEveryFours(dst, x []float64, stride, count int) {
 		_, _, _, _ = dst[0], dst[last], x[0], x[last]
 		copyEveryAVX2(&dst[0], &x[0], stride, fours)
 	}
-	for i := 4 * fours; i < count; i++ {
-		dst[i*stride] = x[i*stride]
+	if n := 4 * fours; n < count {
+		copyEvery(dst[n*stride:], x[n*stride:], stride, count-n)
 	}
 }

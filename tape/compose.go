@@ -222,11 +222,7 @@ func share2Piece(dst, x, y []float64, b *bench) {
 	}
 	kernels.Exp2(e, e)
 	for i, d := range part {
-		v := share2(d, lost[i], e[i])
-		if d == 0 && bothNothing(x[i], y[i]) {
-			v = 0
-		}
-		dst[i] = v
+		dst[i] = share2(d, lost[i], e[i])
 	}
 }
 

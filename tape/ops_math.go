@@ -132,28 +132,22 @@ func logaddexp(x, y, more float64) float64 {
 // shareOf is sigmoid(x - y) for the difference that is not rounded: an exponential makes a
 // relative error of what the difference loses.
 func shareOf(x, y float64) float64 {
-	if bothNothing(x, y) {
-		return 0
-	}
 	d, lost := difference(x, y)
 	p := kernels.SigmoidOf(d)
 	return p * (1 + float64((1-p)*lost))
 }
 
-// bothNothing reports whether what is added is 0 and 0: neither has a share, as in logsumexp.
-func bothNothing(x, y float64) bool { return max(x, y) == math.Inf(-1) }
-
 func shareSlopeOf(x, y float64) float64 {
-	if bothNothing(x, y) {
-		return 0
-	}
 	d, lost := difference(x, y)
 	return kernels.SigmoidSlopeOf(d) * (1 - float64(kernels.TanhOf(d/2)*lost))
 }
 
-// difference is x - y as a number and what its rounding lost (Knuth's TwoSum), 0 where
-// they are equal infinities.
+// difference is x - y as a number and what its rounding lost (Knuth's TwoSum), 0 where both are inf, and -inf where both
+// are -inf: what is added there is 0 and 0, and neither has a share, as in logsumexp.
 func difference(x, y float64) (d, lost float64) {
+	if max(x, y) == math.Inf(-1) {
+		return x, 0
+	}
 	if d = gapOf(x, y); d-d != 0 || x-x != 0 {
 		return d, 0
 	}
@@ -179,9 +173,6 @@ func logaddexp2(x, y, more float64) float64 {
 
 // share2Of is shareOf of powers of 2.
 func share2Of(x, y float64) float64 {
-	if bothNothing(x, y) {
-		return 0
-	}
 	d, lost := difference(x, y)
 	return share2(d, lost, kernels.Exp2Of(-math.Abs(d)))
 }
@@ -196,9 +187,6 @@ func share2(d, lost, e float64) float64 {
 }
 
 func share2SlopeOf(x, y float64) float64 {
-	if bothNothing(x, y) {
-		return 0
-	}
 	d, lost := difference(x, y)
 	e := kernels.Exp2Of(-math.Abs(d))
 	return e / (1 + e) / (1 + e) * (1 - float64(float64(math.Ln2*kernels.TanhOf(float64(math.Ln2/2*d)))*lost))

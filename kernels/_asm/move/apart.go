@@ -36,74 +36,63 @@ func (s steps) at(base reg.Register, i int) Mem {
 // on moves base to the next four.
 func (s steps) on(base reg.Register) { LEAQ(Mem{Base: base, Index: s.by, Scale: 4}, base) }
 
-// stridedOnes reads numbers apart.
-func stridedOnes() {
-	name := "strided" + kit.Suffix
+// fours writes a kernel of numbers apart, given what it does with four of them.
+func fours(name, does string, four func(dst, x reg.GPVirtual, s steps)) {
+	name += kit.Suffix
 	TEXT(name, NOSPLIT, "func(dst, x *float64, stride, fours int)")
-	kit.Equals(name, "\t// fours > 0\n\tfor i := range 4 * fours { dst[i] = x[i*stride] }")
+	kit.Equals(name, "\t// fours > 0\n\tfor i := range 4 * fours { "+does+" }")
 	Pragma("noescape")
 	dst, x, fours := load("dst"), load("x"), load("fours")
 	s := stepsOf(load("stride"))
 	Label("four")
-	y, high := YMM(), XMM()
-	VMOVSD(s.at(x, 0), y.AsX())
-	VMOVHPD(s.at(x, 1), y.AsX(), y.AsX())
-	VMOVSD(s.at(x, 2), high)
-	VMOVHPD(s.at(x, 3), high, high)
-	VINSERTF128(Imm(1), high, y, y)
-	VMOVUPD(y, at(dst, 0))
-	s.on(x)
-	ADDQ(Imm(32), dst)
+	four(dst, x, s)
 	DECQ(fours)
 	JNZ(LabelRef("four"))
 	VZEROUPPER()
 	RET()
+}
+
+// stridedOnes reads numbers apart.
+func stridedOnes() {
+	fours("strided", "dst[i] = x[i*stride]", func(dst, x reg.GPVirtual, s steps) {
+		y, high := YMM(), XMM()
+		VMOVSD(s.at(x, 0), y.AsX())
+		VMOVHPD(s.at(x, 1), y.AsX(), y.AsX())
+		VMOVSD(s.at(x, 2), high)
+		VMOVHPD(s.at(x, 3), high, high)
+		VINSERTF128(Imm(1), high, y, y)
+		VMOVUPD(y, at(dst, 0))
+		s.on(x)
+		ADDQ(Imm(32), dst)
+	})
 }
 
 // toStridedOnes writes numbers apart.
 func toStridedOnes() {
-	name := "toStrided" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(dst, x *float64, stride, fours int)")
-	kit.Equals(name, "\t// fours > 0\n\tfor i := range 4 * fours { dst[i*stride] = x[i] }")
-	Pragma("noescape")
-	dst, x, fours := load("dst"), load("x"), load("fours")
-	s := stepsOf(load("stride"))
-	Label("four")
-	y, high := YMM(), XMM()
-	VMOVUPD(at(x, 0), y)
-	VEXTRACTF128(Imm(1), y, high)
-	VMOVSD(y.AsX(), s.at(dst, 0))
-	VMOVHPD(y.AsX(), s.at(dst, 1))
-	VMOVSD(high, s.at(dst, 2))
-	VMOVHPD(high, s.at(dst, 3))
-	s.on(dst)
-	ADDQ(Imm(32), x)
-	DECQ(fours)
-	JNZ(LabelRef("four"))
-	VZEROUPPER()
-	RET()
+	fours("toStrided", "dst[i*stride] = x[i]", func(dst, x reg.GPVirtual, s steps) {
+		y, high := YMM(), XMM()
+		VMOVUPD(at(x, 0), y)
+		VEXTRACTF128(Imm(1), y, high)
+		VMOVSD(y.AsX(), s.at(dst, 0))
+		VMOVHPD(y.AsX(), s.at(dst, 1))
+		VMOVSD(high, s.at(dst, 2))
+		VMOVHPD(high, s.at(dst, 3))
+		s.on(dst)
+		ADDQ(Imm(32), x)
+	})
 }
 
 // copyEveryOnes copies numbers apart to their own places.
 func copyEveryOnes() {
-	name := "copyEvery" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(dst, x *float64, stride, fours int)")
-	kit.Equals(name, "\t// fours > 0\n\tfor i := range 4 * fours { dst[i*stride] = x[i*stride] }")
-	Pragma("noescape")
-	dst, x, fours := load("dst"), load("x"), load("fours")
-	s := stepsOf(load("stride"))
-	Label("four")
-	for i := range 4 {
-		y := XMM()
-		VMOVSD(s.at(x, i), y)
-		VMOVSD(y, s.at(dst, i))
-	}
-	s.on(x)
-	s.on(dst)
-	DECQ(fours)
-	JNZ(LabelRef("four"))
-	VZEROUPPER()
-	RET()
+	fours("copyEvery", "dst[i*stride] = x[i*stride]", func(dst, x reg.GPVirtual, s steps) {
+		for i := range 4 {
+			y := XMM()
+			VMOVSD(s.at(x, i), y)
+			VMOVSD(y, s.at(dst, i))
+		}
+		s.on(x)
+		s.on(dst)
+	})
 }
 
 // copyRowsTwice copies short rows: what is left of a row after whole vectors is copied with what stands before it.
