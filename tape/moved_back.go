@@ -186,6 +186,55 @@ func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 	return t.concat(parts, axis)
 }
 
+// sliceSum is a slice of a cotangent: of a large sum of what is moved the sum of slices, which a tile program reads
+// where the numbers lie. So the sum is not computed beside what the slice leaves out, nor kept: the gradient
+// through steps of the heat equation on 64×64, with zeros put around by pad, takes .6 of the time.
+func (t *Tape) sliceSum(ct Ref, axis, from, to int) Ref {
+	if left := mostLayers; t.size(ct) >= leastMoved && t.ins[ct].Op() == opAdd && t.isSumOfMoved(ct, &left) {
+		return t.slicedSum(ct, axis, from, to)
+	}
+	return t.slice(ct, axis, from, to, 1)
+}
+
+// isSumOfMoved reports whether r is a sum of at most so many values that are moved, or multiples of such.
+func (t *Tape) isSumOfMoved(r Ref, left *int) bool {
+	if t.known(r) {
+		return false
+	}
+	switch in := &t.ins[r]; in.Op() {
+	case opAdd, opSub:
+		for _, a := range t.Args(r) {
+			if t.ins[a].shape != in.shape || t.ins[a].batch != in.batch || !t.isSumOfMoved(a, left) {
+				return false
+			}
+		}
+		return true
+	case opMul:
+		_, number := t.constant(in.args[1])
+		return number && t.ins[in.args[0]].shape == in.shape && t.isSumOfMoved(in.args[0], left)
+	case opConcat:
+	default:
+		if !t.movesOne(r) {
+			return false
+		}
+	}
+	*left--
+	return *left >= 0
+}
+
+// slicedSum is the slice of such a sum.
+func (t *Tape) slicedSum(r Ref, axis, from, to int) Ref {
+	switch op, args := t.ins[r].Op(), t.Args(r); op {
+	case opAdd, opSub:
+		x := t.slicedSum(args[0], axis, from, to)
+		return t.Apply(op, x, t.slicedSum(args[1], axis, from, to))
+	case opMul:
+		k := args[1]
+		return t.Apply(op, t.slicedSum(args[0], axis, from, to), k)
+	}
+	return t.slice(r, axis, from, to, 1)
+}
+
 // isMoved reports whether r is read where another value lies, in another shape or not.
 func (t *Tape) isMoved(r Ref) bool {
 	for t.ins[r].Op() == opReshape && !t.known(r) {

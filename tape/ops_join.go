@@ -43,7 +43,7 @@ var joinRows = []Op{
 				return ct
 			}
 			s := t.Shape(t.Args(r)[i])
-			return t.slice(ct, axis, starts[i], starts[i]+s[len(s)+axis], 1)
+			return t.sliceSum(ct, axis, starts[i], starts[i]+s[len(s)+axis])
 		}},
 	{Name: "stack", Args: "xs, #axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))
