@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"unsafe"
@@ -78,10 +79,26 @@ const (
 	InLine Column = iota // a known distance from others that are in line, too
 	Apart
 	Number // in line; all its elements are the first, which alone is there
+	Nought // a Number, known to be +0
+	Known  // a Number, known to be neither a zero nor NaN
 
 	Wide       // in Fuse32: apart, and of float64
 	WideNumber // in Fuse32: likewise, all its elements being the first
 )
+
+// NumberOf is the Column of a Number that is known to be v.
+func NumberOf(v float64) Column {
+	switch {
+	case math.Float64bits(v) == 0:
+		return Nought
+	case v == 0 || v != v:
+		return Number
+	}
+	return Known
+}
+
+// isNumber reports whether all elements are one.
+func (c Column) isNumber() bool { return c >= Number && c <= Known }
 
 // A Piece is a part of the elements of columns, from the end of the one before up to End. Some
 // columns are read elsewhere in it.

@@ -12,6 +12,7 @@ type maker struct {
 	values []value
 	args   [][3]int32 // of lines, as values
 	made   []int32    // the values of lines
+	truths []bool     // by value: it is a mask; nil: none is
 
 	in      [32]int32 // what a register holds: a value, or free, or taken
 	locked  uint32    // registers that the line being written uses
@@ -32,6 +33,7 @@ type maker struct {
 	piece   *Piece        // at work, or nil
 	meet    []pieceInside // of a vector in which pieces meet; else nil
 	hoisted []hoisted
+	crowded bool // a value gave way that is read later
 	alone   bool // a body is that of one vector,
 	from    int  // which begins there
 	odd     int  // the label of where code goes that cannot do a step
@@ -40,13 +42,14 @@ type maker struct {
 
 // A value is a column as the lines find it, or what a line makes of it.
 type value struct {
-	place int32
-	line  int // that makes it; -1: none does
-	uses  []int
-	next  int // the first of uses that is to come
-	reg   int8
-	saved bool // it is in its column
-	fixed bool // it stays in its register
+	place  int32
+	line   int // that makes it; -1: none does
+	uses   []int
+	next   int // the first of uses that is to come
+	reg    int8
+	saved  bool   // it is in its column
+	column Column // of what no line makes
+	fixed  bool   // it stays in its register
 }
 
 const (
@@ -77,6 +80,9 @@ func (m *maker) number(lines []Line) {
 		if !ok {
 			v = int32(len(m.values))
 			m.values = append(m.values, value{place: p, line: -1})
+			if m.column != nil {
+				m.values[v].column = m.column(p)
+			}
 			last[p] = v
 		}
 		return v
@@ -136,6 +142,7 @@ func (m *maker) alloc(v int32) int8 {
 		}
 	}
 	if w := m.in[best]; w >= 0 {
+		m.crowded = m.crowded || m.values[w].until() < 1<<29
 		m.save(w)
 		m.values[w].reg = -1
 	}
@@ -220,6 +227,9 @@ func (m *maker) arg(k int) int8 {
 	}
 	i := m.args[m.now][k]
 	v := &m.values[i]
+	if m.numberAt(k) == Nought {
+		return m.nothing()
+	}
 	if v.reg < 0 {
 		if r := m.alloc(i); m.meet != nil && m.isRead(v.place) {
 			m.loadMet(r, v.place)
@@ -229,6 +239,17 @@ func (m *maker) arg(k int) int8 {
 	}
 	m.locked |= 1 << v.reg
 	return v.reg
+}
+
+// numberAt is the column of argument k if that is a number, else InLine.
+func (m *maker) numberAt(k int) Column {
+	if m.half != nil {
+		return InLine
+	}
+	if c := m.values[m.args[m.now][k]].column; c.isNumber() {
+		return c
+	}
+	return InLine
 }
 
 // either is argument k where an instruction can read it: in memory if nobody needs it
@@ -268,6 +289,23 @@ func (m *maker) release() {
 			v.reg = -1
 		}
 	}
+}
+
+// ends reports whether nobody reads argument k later, so that its register may become the result's.
+func (m *maker) ends(k int) bool {
+	if m.half != nil {
+		return false
+	}
+	v := &m.values[m.args[m.now][k]]
+	return v.reg >= 0 && !v.fixed && v.uses[len(v.uses)-1] <= m.now
+}
+
+// takeOver makes the register of argument k that of the result.
+func (m *maker) takeOver(k int) int8 {
+	v, made := &m.values[m.args[m.now][k]], m.made[m.now]
+	r := v.reg
+	m.in[r], m.values[made].reg, v.reg = made, r, -1
+	return r
 }
 
 // scratch is a register for the line alone.

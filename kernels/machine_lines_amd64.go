@@ -49,7 +49,7 @@ func (m *maker) arith(op byte, dst, src int8, rm operand) {
 
 const (
 	addOp, mulOp, subOp, minOp, divOp, maxOp = 0x58, 0x59, 0x5c, 0x5d, 0x5e, 0x5f
-	andOp, orOp, xorOp                       = 0x54, 0x56, 0x57
+	andOp, andNotOp, orOp, xorOp             = 0x54, 0x55, 0x56, 0x57 // andNotOp: not the first
 )
 
 // bits writes dst = src op rm, of bits.
@@ -162,14 +162,17 @@ func (m *maker) nothing() int8 {
 // do writes a line.
 func (m *maker) do(l *Line) {
 	m.masks = 0
-	if m.single && m.doubled(l) {
+	if m.isDoubled(l) {
 		m.halves(l)
 		return
 	}
 	switch l.Do {
 	case DoCopy:
-		a := m.arg(0)
-		m.move(m.result(true), a)
+		if a := m.arg(0); m.isTruth(m.args[m.now][0]) {
+			m.bits(andOp, m.result(false), a, m.pattern(unitBits))
+		} else {
+			m.move(m.result(true), a)
+		}
 	case DoNeg:
 		a := m.arg(0)
 		m.bits(xorOp, m.result(false), a, m.pattern(signMask))
@@ -197,14 +200,14 @@ func (m *maker) do(l *Line) {
 	case DoFloat32:
 		m.rounded()
 	case DoNot:
-		m.truth(m.compare(m.arg(0), isEqual, register(m.nothing())))
+		m.tellNot()
 	case DoIsNaN:
 		a := m.arg(0)
-		m.truth(m.compare(a, isUnordered, register(a)))
+		m.tell(a, isUnordered, register(a))
 	case DoIsInf, DoIsFinite:
 		a, t := m.arg(0), m.scratch()
 		m.bits(andOp, t, a, m.pattern(restMask))
-		m.truth(m.compare(t, [...]int{isEqual, isLess}[l.Do-DoIsInf], m.pattern(infBits)))
+		m.tell(t, [...]int{isEqual, isLess}[l.Do-DoIsInf], m.pattern(infBits))
 	case DoAdd, DoSub, DoMul, DoDiv:
 		m.two([...]byte{addOp, subOp, mulOp, divOp}[l.Do-DoAdd])
 	case DoZMul:
@@ -216,17 +219,24 @@ func (m *maker) do(l *Line) {
 	case DoLt, DoLe, DoGt, DoGe, DoEq, DoNe:
 		a := m.arg(0)
 		how := [...]int{isLess, isAtMost, isMore, isAtLeast, isEqual, isNotEqual}[l.Do-DoLt]
-		m.truth(m.compare(a, how, m.either(1)))
+		m.tell(a, how, m.either(1))
 	case DoAnd:
-		m.truth(m.both(andOp, m.arg(0), m.arg(1)))
+		m.tellBoth(andOp)
 	case DoOr:
-		m.truth(m.both(orOp, m.arg(0), m.arg(1)))
+		m.tellBoth(orOp)
 	case DoFMA:
 		m.fma()
 	case DoWhere:
-		c, x, y := m.arg(0), m.arg(1), m.arg(2)
-		k := m.compare(c, isNotEqual, register(m.nothing()))
-		m.choose(m.result(false), k, register(x), y)
+		m.arg(0)
+		x, y := m.arg(1), m.arg(2)
+		switch k := m.condition(0); {
+		case m.numberAt(2) == Nought:
+			m.where(m.result(false), k, register(x))
+		case m.numberAt(1) == Nought && m.width != eight:
+			m.bits(andNotOp, m.result(false), int8(k), register(y))
+		default:
+			m.choose(m.result(false), k, register(x), y)
+		}
 	case DoLoad:
 		m.element(l)
 	case DoLeaf:
@@ -346,8 +356,13 @@ func (m *maker) product() {
 // fma writes a product and a sum, rounded once.
 func (m *maker) fma() {
 	a, b, c := m.arg(0), m.arg(1), m.arg(2)
-	d := m.result(true)
-	m.move(d, c)
+	d := c
+	if m.ends(2) {
+		m.takeOver(2)
+	} else {
+		d = m.result(true)
+		m.move(d, c)
+	}
 	m.multiplyAdd(added, d, a, register(b))
 }
 
@@ -368,8 +383,23 @@ func (m *maker) both(op byte, x, y int8) mask {
 }
 
 // extreme writes the larger or the smaller of two numbers. The instruction gives the
-// second of two zeros, and where one is NaN.
+// second of two zeros, and where one is NaN: with a number that is neither first, that is
+// the result, and with +0 first it is but for a larger -0.
 func (m *maker) extreme(op, join byte) {
+	for k := range 2 {
+		c := m.numberAt(1 - k)
+		if c != Nought && c != Known {
+			continue
+		}
+		of := m.arg(1 - k)
+		x := m.either(k)
+		d := m.result(false)
+		m.arith(op, d, of, x)
+		if c == Nought && op == maxOp {
+			m.arith(addOp, d, d, register(of))
+		}
+		return
+	}
 	x, y := m.arg(0), m.arg(1)
 	z, same := m.scratch(), m.scratch()
 	m.arith(op, z, x, register(y))

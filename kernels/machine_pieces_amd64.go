@@ -62,7 +62,6 @@ const mostUnrolled = 400
 // which need not wait for the cache.) Of long ones it writes loops over the vectors that lie in one
 // of them.
 func (m *maker) allPieces() {
-	m.hoist()
 	p := &piecesMaker{maker: m, state: m.in}
 	lanes, n := m.width.lanes(), m.pieces[len(m.pieces)-1].End
 	if count := (n + lanes - 1) / lanes; count*len(m.lines) <= mostUnrolled {
@@ -87,7 +86,7 @@ func (m *maker) allPieces() {
 // hoist loads numbers for all bodies, as long as enough registers are left.
 func (m *maker) hoist() {
 	for i := range m.values {
-		if v := &m.values[i]; v.line < 0 && m.column(v.place) == Number && len(m.hoisted) < int(m.width.registers())/4 {
+		if v := &m.values[i]; (v.column == Number || v.column == Known) && len(m.hoisted) < int(m.width.registers())/4 {
 			r := m.take()
 			m.load(r, m.place(v.place))
 			v.fixed = true

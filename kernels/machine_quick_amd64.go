@@ -84,14 +84,21 @@ func (q *quick) do(m *maker, l *Line) bool {
 			q.look(m, m.arg(0))
 		}
 	case DoZMul:
-		if m.single && m.doubled(l) {
+		if m.isDoubled(l) {
 			m.halves(l)
 			break
 		}
 		a, b := m.arg(0), m.arg(1)
-		d := m.result(true)
-		m.move(d, m.nothing())
-		m.vector(m.packed(m0F38, 0xb8), m.width, d, a, register(b), 0, false, -1)
+		switch {
+		case m.ends(0): // VFMADD213PD
+			m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(0), b, register(m.nothing()), 0, false, -1)
+		case m.ends(1):
+			m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(1), a, register(m.nothing()), 0, false, -1)
+		default:
+			d := m.result(true)
+			m.move(d, m.nothing())
+			m.multiplyAdd(added, d, a, register(b))
+		}
 	default:
 		m.do(l)
 	}
@@ -104,7 +111,7 @@ func (q *quick) do(m *maker, l *Line) bool {
 // look makes q.reg NaN where r is not finite.
 func (q *quick) look(m *maker, r int8) {
 	if q.some {
-		m.vector(m.packed(m0F38, 0xb8), m.width, q.reg, r, register(m.nothing()), 0, false, -1)
+		m.multiplyAdd(added, q.reg, r, register(m.nothing()))
 	} else {
 		m.arith(mulOp, q.reg, r, register(m.nothing()))
 	}

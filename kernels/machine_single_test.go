@@ -31,7 +31,7 @@ type column32 struct {
 
 func (c *column32) at(i int) float64 {
 	switch {
-	case c.kind == Number || c.kind == WideNumber:
+	case c.kind.isNumber() || c.kind == WideNumber:
 		i = 0
 		fallthrough
 	default:
@@ -79,7 +79,7 @@ func fuse32(t *testing.T, rng *rand.Rand, round int) {
 		case p >= wideFrom:
 			c.kind, c.wide = Wide, make([]float64, stride)
 		case p < columns && k == 0:
-			c.kind = Number
+			c.kind = someNumber(rng)
 		case p < columns && k == 1:
 			c.kind, c.wide = Wide, make([]float64, stride)
 		case p < columns && k == 2 && rng.IntN(2) == 0:
@@ -107,6 +107,9 @@ func fuse32(t *testing.T, rng *rand.Rand, round int) {
 			v := oddAtTimes(rng, round)
 			if rng.IntN(30) == 0 {
 				v = float64(math.Float32frombits(rng.Uint32()))
+			}
+			if c.kind.isNumber() {
+				v = numberIn(c.kind, float64(float32(v)))
 			}
 			c.set(i, v)
 		}

@@ -186,6 +186,20 @@ func oddAtTimes(rng *rand.Rand, round int) float64 {
 	return v
 }
 
+// someNumber is a Column of a number, of which something may be known.
+func someNumber(rng *rand.Rand) Column { return Number + Column(rng.IntN(int(Known-Number)+1)) }
+
+// numberIn is v, or another number, as the column knows it.
+func numberIn(c Column, v float64) float64 {
+	switch {
+	case c == Nought:
+		return 0
+	case c == Known && (v == 0 || v != v):
+		return 1
+	}
+	return v
+}
+
 // isOdd reports whether v is what DoOdd leaves.
 func isOdd(v float64) bool { return v-v != 0 }
 
@@ -206,14 +220,16 @@ func fuse64(t *testing.T, rng *rand.Rand, round int) {
 	operations := len(lines)
 	lines, places = someLanes(rng, lines, places, places)
 	const stride = 288
-	number := make([]bool, places)
+	number := make([]Column, places) // or InLine
 	for p := range columns {
-		number[p] = rng.IntN(4) == 0
+		if rng.IntN(4) == 0 {
+			number[p] = someNumber(rng)
+		}
 	}
 	base := make([]float64, places*stride)
 	apart := make([][]float64, places) // columns of their own
 	for p := range apart {
-		if !number[p] && rng.IntN(few) == 0 {
+		if number[p] == InLine && rng.IntN(few) == 0 {
 			apart[p] = make([]float64, stride)
 		}
 	}
@@ -229,8 +245,8 @@ func fuse64(t *testing.T, rng *rand.Rand, round int) {
 	}
 	m, call := Fuse(lines, stride, func(p int32) Column {
 		switch {
-		case number[p]:
-			return Number
+		case number[p] != InLine:
+			return number[p]
 		case apart[p] != nil:
 			return Apart
 		}
@@ -250,9 +266,10 @@ func fuse64(t *testing.T, rng *rand.Rand, round int) {
 		for i := range c {
 			c[i] = oddAtTimes(rng, round)
 		}
+		c[0] = numberIn(number[p], c[0])
 		want[p] = append([]float64(nil), c...)
 		for i := range c {
-			if number[p] {
+			if number[p] != InLine {
 				want[p][i] = c[0]
 			}
 		}
@@ -293,7 +310,7 @@ func fuse64(t *testing.T, rng *rand.Rand, round int) {
 	}
 	for p := range want {
 		for i, w := range want[p] {
-			if _, ok := strange[int32(p)]; wrote[p] && (i < n || ok) || number[p] {
+			if _, ok := strange[int32(p)]; wrote[p] && (i < n || ok) || number[p] != InLine {
 				continue // it may hold anything
 			}
 			if g := column(int32(p))[i]; !sameBits(g, w) {
@@ -437,10 +454,12 @@ func TestFusePieces(t *testing.T) {
 				end = min(n, end+1+rng.IntN([]int{3, 20, n}[rng.IntN(3)]))
 				pieces = append(pieces, Piece{End: end})
 			}
-			elsewhere, number := make([]bool, columns), make([]bool, places)
+			elsewhere, number := make([]bool, columns), make([]Column, places) // or InLine
 			for p := range elsewhere {
-				number[p] = rng.IntN(4) == 0
-				if elsewhere[p] = !number[p] && rng.IntN(2) == 0; elsewhere[p] {
+				if rng.IntN(4) == 0 {
+					number[p] = someNumber(rng)
+				}
+				if elsewhere[p] = number[p] == InLine && rng.IntN(2) == 0; elsewhere[p] {
 					for k := range pieces {
 						x := Read{int32(p), int32(places + rng.IntN(others)), rng.IntN(far) - far/2}
 						pieces[k].Reads = append(pieces[k].Reads, x)
@@ -463,7 +482,10 @@ func TestFusePieces(t *testing.T) {
 			want := make([]float64, len(base))
 			for i := range base {
 				base[i] = oddAtTimes(rng, round)
-				if want[i] = base[i]; number[i/stride] {
+				if i%stride == 0 {
+					base[i] = numberIn(number[i/stride], base[i])
+				}
+				if want[i] = base[i]; number[i/stride] != InLine {
 					want[i] = base[i/stride*stride]
 				}
 				if i/stride < columns && elsewhere[i/stride] {
@@ -475,13 +497,10 @@ func TestFusePieces(t *testing.T) {
 				}
 			}
 			m, call := FusePieces(lines, stride, func(p int32) Column {
-				switch {
-				case int(p) >= places:
+				if int(p) >= places {
 					return Apart
-				case number[p]:
-					return Number
 				}
-				return InLine
+				return number[p]
 			}, pieces)
 			if m == nil {
 				t.Fatal("no code")

@@ -35,9 +35,9 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if width == one {
 		return nil, Call{}
 	}
-	lanes, size := int32(width.lanes()), int32(8)
+	size := int32(8)
 	if single {
-		lanes, size = 2*lanes, 4
+		size = 4
 	}
 	var room [64]int32
 	layout := append(room[:0], int32(stride), size)
@@ -57,8 +57,28 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if x := madeBefore(layout, lines); x != nil {
 		return x, Call{entry: x.entry}
 	}
+	m := written(width, single, lines, stride, column, pieces, true)
+	if m.crowded && len(m.hoisted) > 0 && pieces == nil {
+		m = written(width, single, lines, stride, column, pieces, false)
+	}
+	x := remember(layout, lines, m.finish())
+	if x == nil {
+		return nil, Call{}
+	}
+	return x, Call{entry: x.entry}
+}
+
+// written is the code of lines, with numbers in registers for all vectors where hoists says so.
+func written(width length, single bool, lines []Line, stride int, column func(place int32) Column, pieces []Piece, hoists bool) *maker {
 	m := &maker{width: width, single: single, column: column, pieces: pieces}
+	lanes, size := int32(width.lanes()), int32(8)
+	if single {
+		lanes, size = 2*lanes, 4
+	}
 	m.number(lines)
+	if width == four {
+		m.findTruths()
+	}
 	m.anchor(size, size*int32(stride))
 	m.begin()
 	m.nothing()
@@ -68,16 +88,15 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if single {
 		m.aux = m.take()
 	}
+	if hoists && !single { // two halves want all registers
+		m.hoist()
+	}
 	if pieces != nil {
 		m.allPieces()
 	} else {
 		m.allVectors(size, lanes)
 	}
-	x := remember(layout, lines, m.finish())
-	if x == nil {
-		return nil, Call{}
-	}
-	return x, Call{entry: x.entry}
+	return m
 }
 
 // allVectors writes the loop over whole vectors, and what is left.
@@ -133,7 +152,7 @@ func (m *maker) anchor(size, apart int32) {
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
-		if c := m.column(p); c == InLine || c == Number {
+		if c := m.column(p); c == InLine || c.isNumber() {
 			if near >= 0 {
 				continue
 			}
@@ -152,14 +171,14 @@ func (m *maker) anchor(size, apart int32) {
 		switch base, ok := where[p]; {
 		case ok:
 			o.base = base
-		case near >= 0 && (m.column(p) == InLine || m.column(p) == Number):
+		case near >= 0 && (m.column(p) == InLine || m.column(p).isNumber()):
 			o.base, o.at = at, o.at+apart*(p-near)
 		default:
 			m.general(movFrom, r15, memory(rcx, 8*p))
 			o.base = r15
 		}
 		switch m.column(p) {
-		case Number:
+		case Number, Nought, Known:
 			o.same, o.index = true, noIndex
 			return o
 		case Wide:
@@ -211,7 +230,7 @@ func (m *maker) shorter() {
 
 // sum writes the addition to lanes. What a shorter vector has beyond its end goes nowhere.
 func (m *maker) sum(l *Line) {
-	a, t := m.arg(0), m.scratch()
+	a, t := m.counted(), m.scratch()
 	at := m.place(l.Dst)
 	at.index = r14
 	if m.single {

@@ -133,7 +133,7 @@ func (s *kinkSite) finite(op *Op) bool { return s.kink < 0 || op.Kinks[s.kink].F
 
 // hitCount appends in how many places hits hold.
 func (t *Tape) hitCount(hits Ref) Ref {
-	n := t.Apply(opMul, hits, t.Const(1))
+	n := t.cast(hits, tensor.Float64)
 	if shape := t.Shape(n); len(shape) > 0 {
 		n = t.sumTo(n, allAxes(shape), false)
 	}

@@ -52,7 +52,8 @@ type load struct {
 	slot  int32
 	sp    *spread // nil: one number, filled in once
 	whole bool    // in a program of float32: an argument stored as float64
-	num   float64
+	num   float64 // of one number that is known
+	known bool
 	still int // so many elements, a tile or more, have one number each; 0 when they do not
 	turn  int // the argument repeats whole after so many elements: read in place; 0 when it does not
 	cycle int // it repeats after so few elements that they are laid out once for all tiles; 0 when it does not
@@ -126,7 +127,7 @@ func (tp *tileProgram) number(v float64, slot func() int32) int32 {
 			return l.slot
 		}
 	}
-	l := load{ref: None, slot: slot(), num: v}
+	l := load{ref: None, slot: slot(), num: v, known: true}
 	tp.loads = append(tp.loads, l)
 	return l.slot
 }

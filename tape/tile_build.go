@@ -247,7 +247,9 @@ func (b *tileBuilder) moves(a, r Ref) int32 {
 func (b *tileBuilder) spread(a, r Ref) {
 	t := b.p.t
 	l := load{ref: a, slot: b.slot()}
-	if !t.single(a) {
+	if t.single(a) {
+		l.num, l.known = t.constant(a)
+	} else {
 		if l.sp = t.spreadOf(a, r); l.sp == nil { // only ones differ: the same layout
 			if !b.single || b.p.narrow[a] {
 				b.free = append(b.free, l.slot)

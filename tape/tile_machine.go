@@ -288,6 +288,10 @@ func (tp *tileProgram) column(place int32) kernels.Column {
 			return kernels.Apart
 		case l.slot == place && tp.pieces && !tp.isOneMachine():
 			return kernels.InLine
+		case l.slot == place && l.known && tp.single:
+			return kernels.NumberOf(float64(float32(l.num)))
+		case l.slot == place && l.known:
+			return kernels.NumberOf(l.num)
 		case l.slot == place:
 			return kernels.Number
 		}
