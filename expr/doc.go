@@ -19,7 +19,7 @@
 //	binary(n) = prefix { operator binary(n') } .                 operators of level n and up
 //	prefix    = ( "-" | "+" | "!" ) binary(8) | "not" binary(4) | postfix .
 //	postfix   = primary { "(" [ arg { "," arg } ] ")" | "[" item { "," item } [ "," ] "]" | "." name } .
-//	arg       = [ name "=" ] ( expr | string ) .
+//	arg       = [ name "=" ] ( expr | string | "(" ")" ) .
 //	item      = expr | [ expr ] ":" [ expr ] [ ":" [ expr ] ] | "..." | "newaxis" | "None" .
 //	primary   = number | name | "(" expr ")" | "(" expr "," [ list ] ")"
 //	          | "[" [ list ] "]" | "{" name ":" expr { "," name ":" expr } [ "," ] "}" .

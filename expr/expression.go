@@ -224,7 +224,7 @@ func (p *parser) args() []Arg {
 			name := Brief(named[0].Name)
 			p.fail(p.tok.Span, "write it before "+name+"=", "an argument without a name stands behind %s=", name)
 		}
-		if p.tok.Kind == String {
+		if p.arg = p.tok.Start; p.tok.Kind == String {
 			a.Value = p.str()
 		} else {
 			a.Value = p.expr()
@@ -355,15 +355,19 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-// parens = "(" expr ")" | "(" expr "," [ list ] ")" | "(" ")" in front of "->" .
+// parens = "(" expr ")" | "(" expr "," [ list ] ")" | "(" ")" in front of "->" or as a whole argument .
 func (p *parser) parens() Expr {
 	start := p.tok.Start
 	open := p.open()
 	if p.tok.Kind == Rparen {
-		if p.peek().Kind != Arrow {
+		switch next := p.peek().Kind; {
+		case next == Arrow:
+		case start == p.arg && (next == Comma || next == Rparen): // zeros(()): the shape of one number
+		default:
 			p.expected("an expression")
 		}
 		p.close(Rparen, open)
+		p.above(0)
 		return &Tuple{Span: p.from(start)}
 	}
 	x := p.expr()

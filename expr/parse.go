@@ -56,7 +56,7 @@ func parse(prog *Program, run func(*parser)) (err error) {
 	if len(prog.Text) >= math.MaxInt32/2 {
 		return &Error{Where: Span{NoPos, NoPos}, Mark: NoPos, Kind: "syntax", Msg: "the program is longer than 1 GiB"}
 	}
-	p := &parser{prog: prog, scan: newScanner(prog)}
+	p := &parser{prog: prog, scan: newScanner(prog), arg: NoPos}
 	p.next()
 	run(p)
 	return nil
@@ -70,6 +70,7 @@ type parser struct {
 	end      Pos   // where the last one ended
 	brackets int   // open ( [ and records around tok; a line end means nothing inside
 	inside   Pos   // where the innermost of these brackets stands
+	arg      Pos   // where the argument began that is being read, or one before it
 	noRecord bool  // a { here begins a block
 	head     Kind  // the keyword of the statement whose block comes
 	depth    int   // nesting of the methods that are running

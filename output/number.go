@@ -29,8 +29,8 @@ func AppendNumber(b []byte, v float64, d tensor.DType) []byte {
 	case d == tensor.Int64 && math.Abs(v) >= 1e21:
 		return strconv.AppendFloat(b, v, 'f', -1, 64)
 	}
-	// Whole numbers first, but for -0.
-	if n := int64(v); float64(n) == v && n < 1<<53 && n > -1<<53 && (n != 0 || !math.Signbit(v)) {
+	// Whole numbers first, but for -0, which no integer is.
+	if n := int64(v); float64(n) == v && n < 1<<53 && n > -1<<53 && (n != 0 || !math.Signbit(v) || d == tensor.Int64) {
 		if n >= 0 && n < 10 {
 			return append(b, '0'+byte(n))
 		}

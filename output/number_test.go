@@ -37,6 +37,7 @@ func TestAppendNumber(t *testing.T) {
 		{float64(float32(1e-9)), tensor.Float32, "1e-9"},
 		{9007199254740992, tensor.Int64, "9007199254740992"},
 		{1e21, tensor.Int64, "1000000000000000000000"},
+		{math.Copysign(0, -1), tensor.Int64, "0"},
 		{1, tensor.Bool, "true"},
 		{0, tensor.Bool, "false"},
 		{math.NaN(), tensor.Float64, "nan"},

@@ -299,6 +299,9 @@ func (c *call) ref(i int) Ref {
 	return r
 }
 
+// number is an argument whose products and sums are numbers: bools are 0 and 1.
+func (c *call) number(i int) Ref { return c.t.asNumber(c.ref(i)) }
+
 // ofShape makes a tensor of a shape where the operation is one of a tensor: prod(x.shape).
 func (c *call) ofShape(params []param) {
 	list, ok := c.first(params).(*tuple)

@@ -405,7 +405,7 @@ func misuses() []string {
 	var out []string
 	for _, op := range All() {
 		out = append(out, op.Name+"(x)", op.Name+"(x, y)", op.Name+"(m, 2)", op.Name+"(m, x, z)", op.Name+"()", op.Name+"(m, m, m, m)", op.Name+"([])", op.Name+"((x, x))",
-			op.Name+"(inf)", op.Name+"(1e300)", op.Name+"(-1)", op.Name+"(1, -1)", op.Name+"(m, nan)", op.Name+`("a", x)`, op.Name+"(zeros(0))", op.Name+"(zeros(2, 0))")
+			op.Name+"(inf)", op.Name+"(1e300)", op.Name+"(-1)", op.Name+"(1, -1)", op.Name+"(m, nan)", op.Name+`("a", x)`, op.Name+"(zeros(0))", op.Name+"(zeros(2, 0))", op.Name+"(())", op.Name+"(m, ())", op.Name+"(m, x, ())")
 	}
 	for _, f := range forms {
 		n := f.Name

@@ -11,7 +11,7 @@ import (
 // tensordotCall moves the axes it sums over to the end of x and to the front of y: one matrix
 // product is left.
 func tensordotCall(c *call) value {
-	t, x, y := c.t, c.ref(0), c.ref(1)
+	t, x, y := c.t, c.number(0), c.number(1)
 	a, b := t.Shape(x), t.Shape(y)
 	left, right := c.tensordotAxes(len(a), len(b))
 	meet := len(left) == len(right)
@@ -147,7 +147,7 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 	unnamed := make([]int, len(parts)) // axes that the ellipsis stands for
 	for i, part := range parts {
 		r := c.lo.ref(c.rest[i], c.lo.argExpr(c.at, i+1))
-		ops = append(ops, operand{r: r})
+		ops = append(ops, operand{r: c.t.asNumber(r)})
 		s := c.t.Shape(r)
 		named := len(strings.Replace(part, "...", "", 1))
 		n := len(s) - named

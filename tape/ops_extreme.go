@@ -29,7 +29,7 @@ var extremeRows = []Op{
 	{Name: "ptp", Args: "x, #axis=None, #keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 	{As: &opMedian, Name: "median", Args: "x, #axis=None, #keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: func(c *call) value {
-			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) })
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, t.asFloat(x)) })
 		},
 		Lead: true, Run: func(c *run) { c.medians() }, Room: sortRoom, Links: linkLast, Note: "a k-fold tie gives 1/k to each",
 		Tie: func(t *Tape, r Ref) Ref { // more than the one or two in the middle are as large as these

@@ -120,7 +120,13 @@ var linalgRows = []Op{
 		a, n := c.matrix(true), c.int(1)
 		return c.t.matrixPower(a, n)
 	}},
-	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
+	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value {
+		x := c.ref(0)
+		if s := c.t.Shape(x); len(s) < 2 {
+			c.lo.fail(c.where(0), "shape", "mT needs a matrix, this has shape %v", s)
+		}
+		return c.t.mT(x)
+	}},
 	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
 	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E", Linear: []int{1}, Zeros: func(c *run) { c.zerosOf(1, 2, 2, 2) },
 		Run: func(c *run) {

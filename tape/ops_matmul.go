@@ -109,7 +109,7 @@ var matmulRows = []Op{
 		Run: runZMatmul, Linear: []int{0, 1}, Zeros: zerosOfProduct, Links: linkMatmul, Flops: matmulFlops, Adj: matmulAdj},
 	{Name: "dot", Args: "x, y", Doc: "x @ y; of tensors every matrix with every matrix, and the product with a number", Body: "x.ndim == 0 or y.ndim == 0 ? x * y : y.ndim > 2 ? tensordot(x, y, ([-1], [-2])) : x @ y"},
 	{Name: "inner", Args: "x, y", Doc: "sums of products along the last axes, for every pair of vectors", Call: func(c *call) value {
-		x, y := c.ref(0), c.ref(1)
+		x, y := c.number(0), c.number(1)
 		a, b := c.t.Shape(x), c.t.Shape(y)
 		switch {
 		case len(a) == 0 || len(b) == 0:

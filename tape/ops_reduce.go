@@ -14,14 +14,14 @@ var opSum, opProd *Op
 var reduceRows = []Op{
 	{As: &opSum, Name: "sum", Switches: [2]string{"keepdims"}, Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, #axis=None, #keepdims=false", Doc: "sum over axes, all by default",
 		Call: func(c *call) value {
-			x := c.ref(0)
-			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))
+			x := c.number(0)
+			return c.t.sumTo(x, c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
 		Lead: true, Run: runSum, Links: linkSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }},
 	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, #axis=None, #keepdims=false", Doc: "product over axes; its derivative divides by nothing",
 		Call: func(c *call) value {
-			x := c.ref(0)
+			x := c.number(0)
 			return c.fold(opProd, x, c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
 		Lead: true, Run: func(c *run) { c.alongColumns(kernels.Mul, 1, kernels.ProdRows) }, Links: linkFold,

@@ -14,7 +14,7 @@ var opSegmentMax, opSegmentMin *Op
 var segmentRows = []Op{
 	{Name: "segment_sum", Alias: []string{"unsorted_segment_sum"}, Args: "x, #ids, #n=None", Doc: "rows of x added up by their id, n of them, or as many as the ids name", Call: func(c *call) value {
 		x, ids, s := c.segments()
-		return c.t.put(x, ids, s, Attr{Axes: []int{-len(s)}})
+		return c.t.put(c.t.asNumber(x), ids, s, Attr{Axes: []int{-len(s)}})
 	}},
 	{Name: "segment_mean", Alias: []string{"unsorted_segment_mean"}, Args: "x, #ids, #n=None", Doc: "means of the rows of x that have one id; 0 where none has", Call: func(c *call) value {
 		t := c.t

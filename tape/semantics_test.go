@@ -1,7 +1,9 @@
 package tape
 
 import (
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +267,8 @@ var values = []struct {
 	{`meshgrid([1, 2], [3, 4, 5], indexing="ij")[1]`, "[[3, 4, 5], [3, 4, 5]]", nil},
 	{"meshgrid([1, 2], [3, 4], [5])[0]", "[[[1], [2]], [[1], [2]]]", nil},
 	{"kron([1, 2], [[1, 10]])", "[[1, 10, 2, 20]]", nil},
+	{"mT(zeros(0, 2))", "[[], []]", nil},
+	{"(zeros(()), sum([1, 2], axis=()))", "(0, [1, 2])", nil}, // one number; no axes
 	{"cross([1, 2], [3, 4])", "-2", nil},
 	{"vecdot([[1, 2], [3, 4]], [1, 10])", "[21, 43]", nil},
 	{"tri(2, 3, 1)", "[[1, 1, 0], [1, 1, 1]]", nil},
@@ -715,7 +719,7 @@ func TestDTypes(t *testing.T) {
 		{"1", "float64"}, {"float32(1)", "float32"}, {"float32(1) + 1.5", "float64"}, {"float32(1) + float32(2)", "float32"},
 		{"int64(1) + int64(2)", "int64"}, {"int64(1) + true", "int64"}, {"int64(1)/int64(2)", "float64"}, {"sin(int64(1))", "float64"},
 		{"int64(1)*float32(2)", "float32"}, {"1 < 2", "bool"}, {"true", "bool"}, {"true + true", "int64"}, {"argmax([1, 2])", "int64"},
-		{"sum([true, false])", "int64"}, {"mean(int64([1, 2]))", "float64"}, {"[1, 2] > 1", "bool"}, {"range(3)", "int64"}, {"floor(2.5)", "float64"},
+		{"sum([true, false])", "int64"}, {"prod([true, false])", "int64"}, {"median(int64([1, 2]))", "float64"}, {"mT(int64([[1, 2]]))", "int64"}, {"mean(int64([1, 2]))", "float64"}, {"[1, 2] > 1", "bool"}, {"range(3)", "int64"}, {"floor(2.5)", "float64"},
 		{"where(true, int64(1), int64(2))", "int64"}, {"where(true, 1, int64(2))", "float64"}, {"max(int64([1, 2]))", "int64"}, {"-true", "int64"},
 		{"[int64(1), 2.5]", "float64"}, {"concat([float32([1]), float32([2])])", "float32"}, {"softmax(float32([1, 2]))", "float32"},
 		{"softmax_cross_entropy(float32([1, 2]), int64([1, 0]))", "float32"}, {"softmax_cross_entropy(float32([1, 2]), [true, false])", "float32"}, {"sigmoid_cross_entropy(float32(1), 1)", "float64"},
@@ -746,6 +750,26 @@ func TestDTypes(t *testing.T) {
 	}
 	if g := numbers(a.Targets[0].Payload)[0]; g != float64(float32(1.1)) {
 		t.Errorf("--dtype float32: the gradient of x*1.1 is %v, want %v", g, float32(1.1))
+	}
+}
+
+// TestWhole: of integers and bools no operation makes an integer with a fraction, or a bool of 2.
+func TestWhole(t *testing.T) {
+	kinds := map[tensor.DType]func(v float64) bool{
+		tensor.Int64: func(v float64) bool { return v == math.Trunc(v) || v != v },
+		tensor.Bool:  func(v float64) bool { return v == 0 || v == 1 },
+	}
+	for _, op := range All() {
+		for _, args := range []string{"i", "v", "b", "v, v", "b, b", "v, b", "m, m", "q, q", "q, i", "v, v, v", `"ij,ij", q, q`} {
+			q := question(t, "eval", op.Name+"("+args+")", "i=int64(2)", "v=int64([3, 1, 4, 1])", "m=int64([[2, 1], [1, 5]])", "b=[true, false, true, true]", "q=[[true, true], [false, true]]")
+			a, err := q.Answer()
+			if err != nil || a.Targets[0].Value.Kind != tensor.KindTensor {
+				continue
+			}
+			if v := a.Targets[0].Value.Tensor; kinds[v.DType] != nil && slices.ContainsFunc(v.Data, func(x float64) bool { return !kinds[v.DType](x) }) {
+				t.Errorf("%s(%s) is %v as %v", op.Name, args, v.Data, v.DType)
+			}
+		}
 	}
 }
 
