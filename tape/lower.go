@@ -49,6 +49,7 @@ type state struct {
 	versions []Ref
 	past     []Ref  // versions that a reset has forgotten
 	frozen   string // why it is not a source; "" for a watched variable
+	lent     bool   // a constant that a statement watches, until a reset
 	input    bool
 }
 

@@ -165,7 +165,7 @@ func (lo *lowering) watch(s *expr.Watch) {
 			continue
 		}
 		if x.state.frozen != "" {
-			x.state.versions = nil
+			x.state.versions, x.state.lent = nil, true
 		}
 		x.state.frozen = ""
 		x.state.versions = append(x.state.versions, w)
@@ -181,13 +181,19 @@ func (lo *lowering) reset(why string) {
 				x.val = mapRefs(x.val, func(r Ref) Ref { return lo.t.stop(r, why) })
 				continue
 			}
-			// a trainable variable stays watched: what was recorded of it is forgotten
-			if r, ok := x.val.(Ref); ok && lo.t.Active(r) {
-				n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: why}), r)
-				lo.t.ins[n].flags |= flagActive
-				x.state.past = append(x.state.past, x.state.versions...)
-				x.val, x.state.versions = n, []Ref{n}
+			r, ok := x.val.(Ref)
+			if !ok || !lo.t.Active(r) {
+				continue
 			}
+			x.state.past = append(x.state.past, x.state.versions...)
+			if x.state.lent { // as in TensorFlow, where only variables are watched again
+				x.val, x.state.versions, x.state.frozen, x.state.lent = lo.t.stop(r, why), nil, why, false
+				continue
+			}
+			// a variable stays watched: what was recorded of it is forgotten
+			n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: why}), r)
+			lo.t.ins[n].flags |= flagActive
+			x.val, x.state.versions = n, []Ref{n}
 		}
 	}
 }

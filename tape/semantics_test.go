@@ -459,6 +459,9 @@ var gradients = []struct {
 	{"stop_gradient(x)*x", "3", xs("x=3")},
 	{"y = x^2; no_gradient { z = y*2 }\ny*z", "108", xs("x=3")}, // 6 * 18
 	{"y = x^2; reset; y*x", "9", xs("x=3")},                     // y is a constant now, x still watched
+	{"watch c; c*c*x", "{x: 4, c: 12}", xs("x=3", "const c=2")}, // c is a source,
+	{"watch c; reset; c*c*x", "4", xs("x=3", "const c=2")},      // and no longer after a reset: no variable
+	{"watch c; reset; watch c; c*c*x", "{x: 4, c: 12}", xs("x=3", "const c=2")},
 	{"stop_gradient(x^2)", "none: stop_gradient at 1:1", xs("x=3")},
 	{"no_gradient { y = x^2 }\ny", "none: no_gradient at 1:1", xs("x=3")},
 	{"y = x^2; reset; y", "none: reset at 1:10", xs("x=3")},
