@@ -15,6 +15,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -529,31 +530,95 @@ func TestTilesStop(t *testing.T) {
 	}
 }
 
-// TestSpread: a number that is spread over a row is written once a row, where no sum needs whole tiles.
+// TestSpread: a number that is spread over a row is written once a row, where no sum needs whole tiles or
+// these end with rows anyway.
 func TestSpread(t *testing.T) {
-	const rows, row = 3, 1000
+	const rows, row = 3, 1003
 	l := load{slot: 0, sp: newSpread(tensor.Shape{rows, 1}, tensor.Shape{rows, row}), still: row}
 	for _, r := range []struct {
 		sums     int
 		from     int
 		n, tiles int
 		first    float64
-		written  int // the row that fills the slot, from 1
+		written  int  // the row that fills the slot, from 1
+		ends     bool // tiles end with rows
+		aside    bool // what is made is written past the caches
 	}{
-		{0, 0, 256, 3, 5, 1},
-		{0, 768, 232, 1, 5, 1},
-		{0, 1000, 256, 3, 6, 2},
-		{1, 256, 256, 2, 5, 1},
-		{1, 768, 256, 1, 5, 0}, // of two rows
-		{1, 2816, 184, 1, 7, 3},
+		{0, 0, 256, 3, 5, 1, false, false},
+		{0, 768, 235, 1, 5, 1, false, false},
+		{0, 1003, 256, 3, 6, 2, false, false},
+		{1, 256, 256, 2, 5, 1, false, false},
+		{1, 768, 256, 1, 5, 0, false, false}, // of two rows
+		{1, 768, 235, 1, 5, 1, true, false},
+		{1, 2816, 193, 1, 7, 3, false, false},
+		{0, 768, 232, 1, 5, 1, false, true},  // whole lines
+		{0, 1000, 256, 1, 5, 0, false, true}, // of two rows
 	} {
 		tp := &tileProgram{n: rows * row, slots: 1, loads: []load{l}, sums: make([]sumOf, r.sums)}
 		w := takeRoom(tp, 0)
-		n, tiles := w.spread(tp, w.at, [][]float64{{5, 6, 7}}, r.from, rows*row)
-		if n != r.n || tiles != r.tiles || w.slot(0)[0] != r.first || w.still[0] != r.written {
-			t.Errorf("with %d sums from %d on: %d tiles of %d numbers, the first %v, row %d written, want %v", r.sums, r.from, tiles, n, w.slot(0)[0], w.still[0], r)
+		code := &tileCode{fills: []bool{true}, rows: r.ends}
+		if r.aside {
+			code.aside = []bool{true}
+		}
+		n, tiles := w.spread(tp, code, w.at, [][]float64{{5, 6, 7}}, r.from, rows*row)
+		written := 0
+		if w.still[0].filled {
+			written = w.still[0].end / row
+		}
+		if n != r.n || tiles != r.tiles || w.slot(0)[0] != r.first || written != r.written {
+			t.Errorf("with %d sums from %d on: %d tiles of %d numbers, the first %v, row %d written, want %v", r.sums, r.from, tiles, n, w.slot(0)[0], written, r)
 		}
 		w.leave()
+	}
+}
+
+// TestRepeatedRows: short rows that are spread along an axis in the middle, and numbers, are as if they were all there.
+func TestRepeatedRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 14))
+	for _, pair := range [][2]tensor.Shape{
+		{{7, 40, 60}, {7, 1, 60}},
+		{{5, 9, 100}, {5, 1, 100}},
+		{{4, 200, 3}, {4, 1, 3}},
+		{{6, 64, 32}, {6, 1, 32}},
+		{{3, 30, 255}, {3, 1, 255}},
+		{{40, 8, 128}, {40, 1, 128}},
+		{{3, 3, 50, 33}, {3, 3, 1, 33}},
+		{{20, 3, 600}, {3, 1}}, // what is repeated is numbers over long rows
+		{{20, 4, 304}, {4, 1}},
+		{{20, 4, 304}, {20, 4, 1}},
+		{{9, 2, 1000}, {9, 2, 1}},
+	} {
+		s, one := pair[0], pair[1]
+		x, y := tensor.New(s...), tensor.New(one...)
+		for _, v := range [][]float64{x.Data, y.Data} {
+			for i := range v {
+				v[i] = rng.NormFloat64()
+			}
+		}
+		all := tensor.Of(&tensor.Tensor{DType: y.DType, Shape: s, Data: spreadOver(y.Data, one, s)})
+		for _, text := range []string{"x*y - y", "sum(x*y - sin(y))", "x - y*3 + max(x, axis=-1, keepdims=true)"} {
+			run := func(y *tensor.Value, least int64, threads int) []float64 {
+				saved, savedShare, savedAside := worthFusing, pool.LeastElements, worthAside
+				worthFusing, pool.LeastElements, worthAside = least, 1, 1
+				defer func() { worthFusing, pool.LeastElements, worthAside = saved, savedShare, savedAside }()
+				q := question(t, "eval", text)
+				q.Threads = threads
+				q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: y}}
+				a, err := q.Answer()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return numbers(a.Targets[0].Value)
+			}
+			want := run(all, math.MaxInt64, 1)
+			for _, least := range []int64{1, math.MaxInt64} {
+				for threads := 1; threads <= 2; threads++ {
+					if got := run(tensor.Of(y), least, threads); !slices.Equal(got, want) {
+						t.Errorf("%s of %v, %d threads, machine code from %d elements on: not what it is with all rows given", text, s, threads, least)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -61,6 +61,15 @@ func (sp *spread) axis(d, st int) {
 	}
 }
 
+// place is where element i of what is spread lies.
+func (sp *spread) place(i int) (off int) {
+	for k := len(sp.dims) - 1; k >= 0; k-- {
+		off += i % sp.dims[k] * sp.strides[k]
+		i /= sp.dims[k]
+	}
+	return off
+}
+
 // spreadOver is x, of a shape, broadcast to another: x itself where nothing changes.
 func spreadOver[T any](x []T, from, to tensor.Shape) []T {
 	return spreadTo(newSpread(from, to), x, to.Size())

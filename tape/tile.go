@@ -57,6 +57,7 @@ type load struct {
 	still int // so many elements, a tile or more, have one number each; 0 when they do not
 	turn  int // the argument repeats whole after so many elements: read in place; 0 when it does not
 	cycle int // it repeats after so few elements that they are laid out once for all tiles; 0 when it does not
+	row   int // the still elements are no number but a short row of so many, again and again, laid out once for them; else 0
 }
 
 type sumOf struct {

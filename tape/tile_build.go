@@ -264,8 +264,12 @@ func (b *tileBuilder) spread(a, r Ref) {
 	}
 	if l.sp != nil {
 		l.cycle = l.sp.cycle()
-		if k := len(l.sp.dims) - 1; l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize {
+		switch k := len(l.sp.dims) - 1; {
+		case l.cycle > 0:
+		case l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize:
 			l.still = l.sp.dims[k]
+		case !b.single && l.sp.repeatsRows():
+			l.row, l.still = l.sp.dims[k], l.sp.dims[k]*l.sp.dims[k-1]
 		}
 	}
 	b.load(l)

@@ -19,6 +19,7 @@ type tileCode struct {
 	reads    []int32            // the operands of calls, until fills is made of them
 	fills    []bool             // by load: a call reads all of its slot
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
+	rows     bool               // tiles end with rows: what has one number in each is read as that
 }
 
 // link makes the program one of calls. Operands that are not slots come before them, and
@@ -71,6 +72,7 @@ func (tp *tileProgram) linkedFor(n int64) *tileCode {
 func (tp *tileProgram) fuse() *tileCode {
 	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: tp.aside()}
 	defer func() { c.fill(tp.loads) }()
+	c.rows = tp.endsWithRows(c.aside)
 	if tp.pieces && !tp.isOneMachine() {
 		for i := range tp.loads {
 			c.fills[i] = true
@@ -94,7 +96,7 @@ func (tp *tileProgram) fuse() *tileCode {
 		}
 		if len(lines) > 1 || end {
 			joins := tp.readsJoined(from, to)
-			m, call := tp.machine(lines, joins)
+			m, call := tp.machine(lines, joins, c.rows)
 			if m == nil {
 				return tp.plain
 			}
@@ -127,15 +129,33 @@ func (tp *tileProgram) fuse() *tileCode {
 	return c
 }
 
+// endsWithRows reports whether tiles of a program, of which so much is written past the caches, end with rows in which
+// something has one number.
+func (tp *tileProgram) endsWithRows(aside []bool) bool {
+	if tp.single || tp.pieces {
+		return false
+	}
+	some := false
+	for i := range tp.loads {
+		still := tp.loads[i].still
+		if aside != nil && still%8 != 0 || len(tp.sums) > 0 && still > 0 && still < 2*tileSize {
+			return false
+		}
+		some = some || still > 0 && tp.loads[i].row == 0
+	}
+	return some
+}
+
 // machine makes lines machine code, of all pieces where it joins them.
-func (tp *tileProgram) machine(lines []kernels.Line, joins bool) (*kernels.Machine, kernels.Call) {
+func (tp *tileProgram) machine(lines []kernels.Line, joins, rows bool) (*kernels.Machine, kernels.Call) {
+	column := func(place int32) kernels.Column { return tp.column(place, rows) }
 	switch {
 	case joins:
-		return kernels.FusePieces(lines, tp.stride(), tp.column, tp.joined)
+		return kernels.FusePieces(lines, tp.stride(), column, tp.joined)
 	case tp.single:
-		return kernels.Fuse32(lines, slotStride32, tp.column)
+		return kernels.Fuse32(lines, slotStride32, column)
 	}
-	return kernels.Fuse(lines, tp.stride(), tp.column)
+	return kernels.Fuse(lines, tp.stride(), column)
 }
 
 // stride is from one slot to the next: of a program that is computed in pieces, and by one
@@ -267,8 +287,8 @@ func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 	return lines
 }
 
-// column says where an operand lies.
-func (tp *tileProgram) column(place int32) kernels.Column {
+// column says where an operand lies, in tiles that end with rows or others.
+func (tp *tileProgram) column(place int32, rows bool) kernels.Column {
 	if tp.single && tp.isWide(place) {
 		switch k := int(place) - tp.slots - tiles32 - len(tp.sums) - len(tp.kept); {
 		case place >= 0 && k < 0: // lanes
@@ -284,7 +304,7 @@ func (tp *tileProgram) column(place int32) kernels.Column {
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.whole:
-		case l.slot == place && l.sp != nil:
+		case l.slot == place && l.sp != nil && !(rows && l.still > 0 && l.row == 0):
 			return kernels.Apart
 		case l.slot == place && tp.pieces && !tp.isOneMachine():
 			return kernels.InLine

@@ -22,8 +22,8 @@ func TestFusedTiles(t *testing.T) {
 			"0.3*%s + log(1.1 + %s^2)", "asinh(%s)/(abs(%s) + 0.7)", "where(%s > 0.1, i, %s)", "i*%s - %s/3", "abs(%s)^2.5 - tanh(%s)"}
 		return fmt.Sprintf(forms[rng.IntN(len(forms))], x(), x())
 	}
-	for range 60 {
-		names := []string{"x", "y", "k", "x", "r", "i"}
+	for range 80 {
+		names := []string{"x", "y", "k", "x", "r", "i", "c"}
 		var b strings.Builder
 		for i := range 3 + rng.IntN(25) {
 			name := fmt.Sprintf("t%d", i)
@@ -32,8 +32,11 @@ func TestFusedTiles(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "sum(%s)", strings.Join(names[len(names)-3:], " + "))
 		rows, columns := 1+rng.IntN(40), 1+rng.IntN(60)
-		x, y, r := tensor.New(rows, columns), tensor.New(rows, columns), tensor.New(columns)
-		for _, v := range []*tensor.Tensor{x, y, r} {
+		if rng.IntN(3) == 0 {
+			columns += tileSize + rng.IntN(500) // what has one number in a row of them is read as a number
+		}
+		x, y, r, c := tensor.New(rows, columns), tensor.New(rows, columns), tensor.New(columns), tensor.New(rows, 1)
+		for _, v := range []*tensor.Tensor{x, y, r, c} {
 			for i := range v.Data {
 				v.Data[i] = 2 * rng.NormFloat64()
 				if rng.IntN(20) == 0 {
@@ -54,8 +57,8 @@ func TestFusedTiles(t *testing.T) {
 			q := question(t, "grad", b.String())
 			q.Threads = threads
 			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: tensor.Of(y)}, {Name: "r", Value: tensor.Of(r)}, {Name: "k", Value: tensor.Of(tensor.Scalar(1.25))},
-				{Name: "i", Value: tensor.Of(whole)}}
-			for k, v := range []*tensor.Tensor{y, x, r} {
+				{Name: "i", Value: tensor.Of(whole)}, {Name: "c", Value: tensor.Of(c)}}
+			for k, v := range []*tensor.Tensor{y, x, r, c} {
 				if singles == 1 && k == 0 || singles > 1 {
 					v.DType = tensor.Float32
 					kernelsFloat32(v.Data, v.Data)

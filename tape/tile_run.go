@@ -134,7 +134,7 @@ type room struct {
 	lanes  []kernels.Lanes  // of sums, and of results that are looked at
 	turned int              // the element from which on lanes are in their order
 	paths  []cursor         // of what is moved
-	still  []int            // by load: the run of one number, from 1, that fills its slot; or 0
+	still  []stillRow       // by load: what of it has one number
 	turns  turns[float64]   // of what is spread out
 
 	single *room32
@@ -245,14 +245,14 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 	for from < end {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
-			n, tiles = w.spread(tp, at, in.loads, from, end)
+			n, tiles = w.spread(tp, code, at, in.loads, from, end)
 		} else {
 			n = w.together(tp, code, from, n)
 			if tiles = max(1, (end-from)/n); n < tileSize {
 				tiles = 1
 			}
-			w.turn(from)
 		}
+		w.turn(from)
 		for i, d := range direct {
 			if d != nil {
 				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
@@ -299,17 +299,50 @@ func goneOf(gone []int, i int) int {
 	return gone[i]
 }
 
+// A stillRow are elements of a load that have one number each, or one row again and again, from the first to one before
+// the end.
+type stillRow struct {
+	first, end int
+	filled     bool // its number is in the slot, or its row laid out
+}
+
+// isStill reports whether load i has such elements, and room for its row.
+func (w *room) isStill(i int, l *load) bool {
+	return l.still > 0 && (l.row == 0 || w.turns.rows[i] != nil)
+}
+
+// rest is how many of its elements there are from one on.
+func (s *stillRow) rest(l *load, from int) int {
+	if from < s.first || from >= s.end {
+		first := from - from%l.still
+		*s = stillRow{first, first + l.still, false}
+	}
+	return s.end - from
+}
+
 // spread spreads what broadcasts over the next n numbers before end, as many as a tile holds, or over tiles of so many:
-// of a matrix over whose rows a number each is spread, say, the number is written once a row.
-func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
+// of a matrix over whose rows a number each is spread, say, the number is written once a row. Where code reads it as
+// a number, or nothing wants whole tiles, these end with rows; what is written past the caches wants whole lines.
+func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
+	const line = 8
 	n, tiles = min(tileSize, end-from), 1
 	all := end - from // that need nothing else to be written
 	for i := range tp.loads {
 		l := &tp.loads[i]
-		switch rest := l.rest(from); {
+		switch {
 		case l.sp == nil:
 		case w.turns.of[i] != nil && tileSize%l.cycle == 0: // every tile reads the same
-		case w.turns.of[i] == nil && (rest >= n || len(tp.sums) == 0 && rest > 0): // sums take whole tiles
+		case w.isStill(i, l):
+			rest := w.still[i].rest(l, from)
+			if code.aside != nil && rest < n {
+				rest &^= line - 1
+			}
+			if rest < n && (rest == 0 || len(tp.sums) > 0 && !code.rows) {
+				rest = n
+			}
+			if l.row > 0 && tileSize%l.row != 0 { // the next tile begins elsewhere in it
+				rest = min(rest, n)
+			}
 			all = min(all, rest)
 		default:
 			all = min(all, n)
@@ -319,29 +352,29 @@ func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, f
 		tiles = all / tileSize
 	}
 	for i := range tp.loads {
-		switch l := &tp.loads[i]; {
+		switch l, s := &tp.loads[i], &w.still[i]; {
 		case l.sp == nil:
 		case w.turns.of[i] != nil:
 			at[l.slot] = w.turns.at(i, l, from)
-		case l.rest(from) < n:
+		case !w.isStill(i, l) || s.end-from < n:
 			spreadLoad(l, at, loads[i], w.slot, from, n)
-			w.still[i] = 0
-		case w.still[i] != from/l.still+1:
-			s := w.slot(l.slot)
-			spreadLoad(l, at, loads[i], w.slot, from, 1)
-			kernels.Fill(s, s[0])
-			w.still[i] = from/l.still + 1
+			s.filled = false
+		case l.row > 0:
+			row := w.turns.rows[i]
+			if !s.filled {
+				repeat(row, copy(row, loads[i][l.sp.place(s.first):][:l.row]))
+			}
+			at[l.slot] = unsafe.Pointer(&row[(from-s.first)%l.row])
+			s.filled = true
+		case !s.filled:
+			slot, v := w.slot(l.slot), loads[i][l.sp.place(from)]
+			if slot[0] = v; code.fills[i] || !code.rows {
+				kernels.Fill(slot, v)
+			}
+			s.filled = true
 		}
 	}
 	return n, tiles
-}
-
-// rest is how many elements from one on have the same number in a run of a tile or more; 0 for none.
-func (l *load) rest(from int) int {
-	if l.still == 0 {
-		return 0
-	}
-	return l.still - from%l.still
 }
 
 // spreadLoad says where n numbers from one on are of what is spread out: in a row of x, or in its slot.

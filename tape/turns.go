@@ -7,6 +7,7 @@ import "unsafe"
 // numbers to write them tile by tile was a third of the time of (x - mean)^2/var and its gradient.
 type turns[T real] struct {
 	of   [][]T // by load; nil: it is written tile by tile, or read in place
+	rows [][]T // by load: room for a row that is repeated, and a tile; nil for none
 	room []T
 }
 
@@ -32,34 +33,52 @@ func (sp *spread) cycle() int {
 	return n
 }
 
+// repeatsRows reports whether sp repeats each of several short rows, often enough for one and a tile to be laid out. To
+// write rows of 60, 40 times each, tile by tile was a fifth of the time of a variance along the middle of three axes.
+func (sp *spread) repeatsRows() bool {
+	k := len(sp.dims) - 1
+	return k > 1 && sp.strides[k] == 1 && sp.strides[k-1] == 0 && sp.dims[k] < tileSize && sp.dims[k]*sp.dims[k-1] >= 2*(sp.dims[k]+tileSize)
+}
+
 // reset makes place for n loads, of which none is laid out.
 func (u *turns[T]) reset(n int) {
-	u.of = grown(u.of, n)
+	u.of, u.rows = grown(u.of, n), grown(u.rows, n)
 	clear(u.of)
+	clear(u.rows)
 }
 
 // lay lays out what loads of a program repeat, for tiles of a size.
 func (u *turns[T]) lay(tp *tileProgram, loads [][]T, tile int) {
 	all := 0
 	for i := range tp.loads {
-		if k := tp.loads[i].cycle; k > 0 {
-			all += k + tile
+		if l := &tp.loads[i]; l.cycle+l.row > 0 {
+			all += l.cycle + l.row + tile
 		}
 	}
 	u.room = grown(u.room, all)
 	room := u.room
 	for i := range tp.loads {
 		l := &tp.loads[i]
-		if l.cycle == 0 {
+		size := l.cycle + l.row
+		if size == 0 {
 			continue
 		}
-		turn := room[:l.cycle+tile]
-		room = room[l.cycle+tile:]
-		fillSpread(l.sp, turn[:l.cycle], loads[i], 0)
-		for k := l.cycle; k < len(turn); {
-			k += copy(turn[k:], turn[:k])
+		turn := room[:size+tile]
+		room = room[size+tile:]
+		if l.row > 0 {
+			u.rows[i] = turn
+			continue
 		}
+		fillSpread(l.sp, turn[:size], loads[i], 0)
+		repeat(turn, size)
 		u.of[i] = turn
+	}
+}
+
+// repeat repeats the first n numbers of x.
+func repeat[T any](x []T, n int) {
+	for n < len(x) {
+		n += copy(x[n:], x[:n])
 	}
 }
 
