@@ -17,6 +17,84 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x1c, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        (SI), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        128(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	VPEXTRQ        $0x01, X3, R9
+	VMOVQ          X4, R10
+	VPEXTRQ        $0x01, X4, R11
+	VBROADCASTF128 (BX)(R8*1), Y3
+	VINSERTF128    $0x01, (BX)(R10*1), Y3, Y3
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VINSERTF128    $0x01, (BX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y1, (R13)(R12*1)
+	VMOVUPD        Y5, 224(R13)(R12*1)
+	VMOVUPD        Y0, 448(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000e0
+	JLT            part0
+	SUBQ           $0x1c, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (R13)(R12*1), Y1
+	VMOVUPD     224(R13)(R12*1), Y5
+	VMOVUPD     448(R13)(R12*1), Y0
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y4
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y4
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y4
+	VFMADD213PD Y4, Y0, Y3
+	VFMADD213PD Y0, Y2, Y3
+	VFMADD213PD Y5, Y5, Y3
+	VPAND       1536(SI), Y1, Y0
+	VPSLLQ      $0x30, Y0, Y0
+	VPSRAD      $0x01, Y0, Y1
+	VPAND       1664(SI), Y1, Y1
+	VPSUBQ      Y1, Y0, Y0
+	VPADDQ      1792(SI), Y1, Y1
+	VMULPD      Y1, Y3, Y1
+	VPADDQ      1792(SI), Y0, Y0
+	VMULPD      Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(DI*8)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000e0
+	JLT         part1
+	ADJSP       $-704
+	SUBQ        $0x1c, AX
+	JGE         block
+
+blockdone:
+	ADDQ $0x1c, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -196,6 +274,82 @@ TEXT ·exp2AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x1c, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        1920(SI), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        2048(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VADDPD         384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VMOVUPD        2176(SI), Y3
+	VFMSUB213PD    Y2, Y3, Y0
+	VMOVUPD        Y1, (R13)(R12*1)
+	VMOVUPD        Y0, 224(R13)(R12*1)
+	VMOVUPD        Y4, 448(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000e0
+	JLT            part0
+	SUBQ           $0x1c, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (R13)(R12*1), Y1
+	VMOVUPD     224(R13)(R12*1), Y0
+	VMOVUPD     448(R13)(R12*1), Y4
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y5
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y5
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y3
+	VFMADD213PD Y0, Y2, Y3
+	VFMADD213PD Y4, Y4, Y3
+	VPAND       1536(SI), Y1, Y0
+	VPSLLQ      $0x30, Y0, Y0
+	VPSRAD      $0x01, Y0, Y1
+	VPAND       1664(SI), Y1, Y1
+	VPSUBQ      Y1, Y0, Y0
+	VPADDQ      1792(SI), Y1, Y1
+	VMULPD      Y1, Y3, Y1
+	VPADDQ      1792(SI), Y0, Y0
+	VMULPD      Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(DI*8)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000e0
+	JLT         part1
+	ADJSP       $-704
+	SUBQ        $0x1c, AX
+	JGE         block
+
+blockdone:
+	ADDQ $0x1c, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -534,6 +688,130 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   2944(SI), Y1
+	VCMPPD    $0x11, 3072(SI), Y0, Y2
+	VMOVUPD   Y0, Y3
+	VMULPD    3200(SI), Y0, Y0
+	VBLENDVPD Y2, Y0, Y3, Y3
+	VBLENDVPD Y2, 3328(SI), Y1, Y1
+	VPADDQ    3456(SI), Y3, Y0
+	VPSRLQ    $0x34, Y0, Y2
+	VPOR      3584(SI), Y2, Y2
+	VSUBPD    Y1, Y2, Y1
+	VPAND     1664(SI), Y0, Y0
+	VPSUBQ    Y0, Y3, Y0
+	VPADDQ    1792(SI), Y0, Y0
+	VMOVUPD   Y1, (R13)(R12*1)
+	VMOVUPD   Y0, 160(R13)(R12*1)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000a0
+	JLT       part0
+	SUBQ      $0x14, DI
+	XORQ      R12, R12
+
+part1:
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        (R13)(R12*1), Y1
+	VMOVUPD        160(R13)(R12*1), Y0
+	VPSRLQ         $0x30, Y0, Y1
+	VPAND          w000000000000000f<>+0(SB), Y1, Y1
+	VPSLLQ         $0x05, Y1, Y1
+	VEXTRACTI128   $0x01, Y1, X2
+	VMOVQ          X1, R8
+	VPEXTRQ        $0x01, X1, R9
+	VMOVQ          X2, R10
+	VPEXTRQ        $0x01, X2, R11
+	VBROADCASTF128 (BX)(R8*1), Y1
+	VINSERTF128    $0x01, (BX)(R10*1), Y1, Y1
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y1, Y2
+	VUNPCKHPD      Y3, Y1, Y3
+	VBROADCASTF128 16(BX)(R8*1), Y1
+	VINSERTF128    $0x01, 16(BX)(R10*1), Y1, Y1
+	VBROADCASTF128 16(BX)(R9*1), Y5
+	VINSERTF128    $0x01, 16(BX)(R11*1), Y5, Y5
+	VUNPCKLPD      Y5, Y1, Y4
+	VUNPCKHPD      Y5, Y1, Y1
+	VFMSUB213PD    1792(SI), Y0, Y2
+	VMOVUPD        Y2, 160(R13)(R12*1)
+	VMOVUPD        Y3, 320(R13)(R12*1)
+	VMOVUPD        Y4, 480(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part1
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part2:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (R13)(R12*1), Y1
+	VMOVUPD     160(R13)(R12*1), Y2
+	VMOVUPD     320(R13)(R12*1), Y3
+	VMOVUPD     480(R13)(R12*1), Y4
+	VMULPD      Y2, Y2, Y0
+	VMOVUPD     3712(SI), Y5
+	VMOVUPD     3840(SI), Y6
+	VFMADD213PD 3968(SI), Y0, Y5
+	VFMADD213PD 4096(SI), Y0, Y6
+	VFMADD213PD 4224(SI), Y0, Y5
+	VFMADD213PD 4352(SI), Y0, Y6
+	VFMADD213PD 4480(SI), Y0, Y5
+	VFMADD213PD 4608(SI), Y0, Y6
+	VFMADD213PD 4736(SI), Y0, Y5
+	VFMADD213PD 4864(SI), Y0, Y6
+	VFMADD213PD Y6, Y2, Y5
+	VFMADD231PD 4992(SI), Y1, Y4
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD 5120(SI), Y1, Y3
+	VMOVUPD     Y3, 320(R13)(R12*1)
+	VMOVUPD     Y4, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000a0
+	JLT         part2
+	SUBQ        $0x14, DI
+	XORQ        R12, R12
+
+part3:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   160(R13)(R12*1), Y2
+	VMOVUPD   320(R13)(R12*1), Y3
+	VMOVUPD   480(R13)(R12*1), Y4
+	VADDPD    Y2, Y3, Y1
+	VSUBPD    Y3, Y1, Y3
+	VSUBPD    Y3, Y2, Y2
+	VADDPD    Y2, Y4, Y2
+	VADDPD    Y2, Y1, Y1
+	VCMPPD    $0x16, 5248(SI), Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VCMPPD    $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD Y2, 5504(SI), Y1, Y1
+	VCMPPD    $0x00, 5376(SI), Y0, Y0
+	VBLENDVPD Y0, 1664(SI), Y1, Y1
+	VMOVUPD   Y1, (CX)(DI*8)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000a0
+	JLT       part3
+	ADJSP     $-704
+	SUBQ      $0x14, AX
+	JGE       block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -934,6 +1212,133 @@ TEXT ·log2AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x1c, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   2944(SI), Y1
+	VCMPPD    $0x11, 3072(SI), Y0, Y2
+	VMOVUPD   Y0, Y3
+	VMULPD    3200(SI), Y0, Y0
+	VBLENDVPD Y2, Y0, Y3, Y3
+	VBLENDVPD Y2, 3328(SI), Y1, Y1
+	VPADDQ    3456(SI), Y3, Y0
+	VPSRLQ    $0x34, Y0, Y2
+	VPOR      3584(SI), Y2, Y2
+	VSUBPD    Y1, Y2, Y1
+	VPAND     1664(SI), Y0, Y0
+	VPSUBQ    Y0, Y3, Y0
+	VPADDQ    1792(SI), Y0, Y0
+	VMOVUPD   Y1, (R13)(R12*1)
+	VMOVUPD   Y0, 224(R13)(R12*1)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000e0
+	JLT       part0
+	SUBQ      $0x1c, DI
+	XORQ      R12, R12
+
+part1:
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        (R13)(R12*1), Y1
+	VMOVUPD        224(R13)(R12*1), Y0
+	VPSRLQ         $0x30, Y0, Y2
+	VPAND          w000000000000000f<>+0(SB), Y2, Y2
+	VPSLLQ         $0x05, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VINSERTF128    $0x01, (BX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y3
+	VUNPCKHPD      Y4, Y2, Y2
+	VBROADCASTF128 16(BX)(R8*1), Y4
+	VINSERTF128    $0x01, 16(BX)(R10*1), Y4, Y4
+	VBROADCASTF128 16(BX)(R9*1), Y5
+	VINSERTF128    $0x01, 16(BX)(R11*1), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y0, Y3
+	VFMADD231PD    1792(SI), Y1, Y2
+	VMOVUPD        Y3, (R13)(R12*1)
+	VMOVUPD        Y2, 224(R13)(R12*1)
+	VMOVUPD        Y6, 448(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000e0
+	JLT            part1
+	SUBQ           $0x1c, DI
+	XORQ           R12, R12
+
+part2:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (R13)(R12*1), Y3
+	VMOVUPD     224(R13)(R12*1), Y2
+	VMOVUPD     448(R13)(R12*1), Y6
+	VMULPD      256(SI), Y3, Y1
+	VMOVUPD     256(SI), Y0
+	VFMSUB213PD Y1, Y3, Y0
+	VFMADD231PD 5632(SI), Y3, Y0
+	VADDPD      Y6, Y0, Y4
+	VMULPD      Y3, Y3, Y0
+	VMOVUPD     5760(SI), Y2
+	VMOVUPD     5888(SI), Y5
+	VFMADD213PD 6016(SI), Y0, Y2
+	VFMADD213PD 6144(SI), Y0, Y5
+	VFMADD213PD 6272(SI), Y0, Y2
+	VFMADD213PD 6400(SI), Y0, Y5
+	VFMADD213PD 6528(SI), Y0, Y2
+	VFMADD213PD 6656(SI), Y0, Y5
+	VFMADD213PD 6784(SI), Y0, Y2
+	VFMADD213PD 6912(SI), Y0, Y5
+	VFMADD213PD Y5, Y3, Y2
+	VFMADD231PD Y2, Y0, Y4
+	VMOVUPD     Y1, (R13)(R12*1)
+	VMOVUPD     Y4, 448(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000e0
+	JLT         part2
+	SUBQ        $0x1c, DI
+	XORQ        R12, R12
+
+part3:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   224(R13)(R12*1), Y2
+	VMOVUPD   (R13)(R12*1), Y1
+	VMOVUPD   448(R13)(R12*1), Y4
+	VADDPD    Y1, Y2, Y3
+	VSUBPD    Y2, Y3, Y2
+	VSUBPD    Y2, Y1, Y1
+	VADDPD    Y1, Y4, Y1
+	VADDPD    Y1, Y3, Y1
+	VCMPPD    $0x16, 5248(SI), Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VCMPPD    $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD Y2, 5504(SI), Y1, Y1
+	VCMPPD    $0x00, 5376(SI), Y0, Y0
+	VBLENDVPD Y0, 1664(SI), Y1, Y1
+	VMOVUPD   Y1, (CX)(DI*8)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000e0
+	JLT       part3
+	ADJSP     $-704
+	SUBQ      $0x1c, AX
+	JGE       block
+
+blockdone:
+	ADDQ $0x1c, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1167,6 +1572,134 @@ TEXT ·log10AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x1c, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   2944(SI), Y1
+	VCMPPD    $0x11, 3072(SI), Y0, Y2
+	VMOVUPD   Y0, Y3
+	VMULPD    3200(SI), Y0, Y0
+	VBLENDVPD Y2, Y0, Y3, Y3
+	VBLENDVPD Y2, 3328(SI), Y1, Y1
+	VPADDQ    3456(SI), Y3, Y0
+	VPSRLQ    $0x34, Y0, Y2
+	VPOR      3584(SI), Y2, Y2
+	VSUBPD    Y1, Y2, Y1
+	VPAND     1664(SI), Y0, Y0
+	VPSUBQ    Y0, Y3, Y0
+	VPADDQ    1792(SI), Y0, Y0
+	VMOVUPD   Y1, (R13)(R12*1)
+	VMOVUPD   Y0, 224(R13)(R12*1)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000e0
+	JLT       part0
+	SUBQ      $0x1c, DI
+	XORQ      R12, R12
+
+part1:
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        (R13)(R12*1), Y1
+	VMOVUPD        224(R13)(R12*1), Y0
+	VPSRLQ         $0x30, Y0, Y2
+	VPAND          w000000000000000f<>+0(SB), Y2, Y2
+	VPSLLQ         $0x05, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VINSERTF128    $0x01, (BX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y3
+	VUNPCKHPD      Y4, Y2, Y2
+	VBROADCASTF128 16(BX)(R8*1), Y4
+	VINSERTF128    $0x01, 16(BX)(R10*1), Y4, Y4
+	VBROADCASTF128 16(BX)(R9*1), Y5
+	VINSERTF128    $0x01, 16(BX)(R11*1), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y0, Y3
+	VFMADD231PD    7040(SI), Y1, Y2
+	VFMADD231PD    7168(SI), Y1, Y6
+	VMOVUPD        Y3, (R13)(R12*1)
+	VMOVUPD        Y2, 224(R13)(R12*1)
+	VMOVUPD        Y6, 448(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000e0
+	JLT            part1
+	SUBQ           $0x1c, DI
+	XORQ           R12, R12
+
+part2:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (R13)(R12*1), Y3
+	VMOVUPD     224(R13)(R12*1), Y2
+	VMOVUPD     448(R13)(R12*1), Y6
+	VMULPD      7296(SI), Y3, Y1
+	VMOVUPD     7296(SI), Y0
+	VFMSUB213PD Y1, Y3, Y0
+	VFMADD231PD 7424(SI), Y3, Y0
+	VADDPD      Y6, Y0, Y4
+	VMULPD      Y3, Y3, Y0
+	VMOVUPD     7552(SI), Y2
+	VMOVUPD     7680(SI), Y5
+	VFMADD213PD 7808(SI), Y0, Y2
+	VFMADD213PD 7936(SI), Y0, Y5
+	VFMADD213PD 8064(SI), Y0, Y2
+	VFMADD213PD 8192(SI), Y0, Y5
+	VFMADD213PD 8320(SI), Y0, Y2
+	VFMADD213PD 8448(SI), Y0, Y5
+	VFMADD213PD 8576(SI), Y0, Y2
+	VFMADD213PD 8704(SI), Y0, Y5
+	VFMADD213PD Y5, Y3, Y2
+	VFMADD231PD Y2, Y0, Y4
+	VMOVUPD     Y1, (R13)(R12*1)
+	VMOVUPD     Y4, 448(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000e0
+	JLT         part2
+	SUBQ        $0x1c, DI
+	XORQ        R12, R12
+
+part3:
+	VMOVUPD   (DX)(DI*8), Y0
+	VMOVUPD   224(R13)(R12*1), Y2
+	VMOVUPD   (R13)(R12*1), Y1
+	VMOVUPD   448(R13)(R12*1), Y4
+	VADDPD    Y1, Y2, Y3
+	VSUBPD    Y2, Y3, Y2
+	VSUBPD    Y2, Y1, Y1
+	VADDPD    Y1, Y4, Y1
+	VADDPD    Y1, Y3, Y1
+	VCMPPD    $0x16, 5248(SI), Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VCMPPD    $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD Y2, 5504(SI), Y1, Y1
+	VCMPPD    $0x00, 5376(SI), Y0, Y0
+	VBLENDVPD Y0, 1664(SI), Y1, Y1
+	VMOVUPD   Y1, (CX)(DI*8)
+	ADDQ      $0x04, DI
+	ADDQ      $0x20, R12
+	CMPQ      R12, $0x000000e0
+	JLT       part3
+	ADJSP     $-704
+	SUBQ      $0x1c, AX
+	JGE       block
+
+blockdone:
+	ADDQ $0x1c, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1402,6 +1935,137 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VMOVUPD        8832(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VINSERTF128    $0x01, (BX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y3
+	VUNPCKHPD      Y4, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y3, (R13)(R12*1)
+	VMOVUPD        Y0, 160(R13)(R12*1)
+	VMOVUPD        Y1, 320(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (R13)(R12*1), Y3
+	VMOVUPD     160(R13)(R12*1), Y0
+	VMOVUPD     320(R13)(R12*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y4
+	VMOVUPD     896(SI), Y5
+	VFMADD213PD 1024(SI), Y2, Y4
+	VFMADD213PD 1152(SI), Y2, Y5
+	VFMADD213PD 1280(SI), Y2, Y4
+	VFMADD213PD 1408(SI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y4
+	VMULPD      Y2, Y4, Y2
+	VMULPD      Y0, Y3, Y4
+	VFMSUB213PD Y4, Y3, Y0
+	VFMADD213PD Y0, Y3, Y2
+	VADDPD      Y2, Y4, Y0
+	VSUBPD      Y4, Y0, Y4
+	VSUBPD      Y4, Y2, Y2
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(SI), Y1, Y1
+	VMOVUPD     1792(SI), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VCMPPD      $0x11, 8960(SI), Y2, Y1
+	VMOVUPD     Y2, Y4
+	VBLENDVPD   Y1, 5376(SI), Y4, Y4
+	VSUBPD      Y4, Y2, Y1
+	VADDPD      Y4, Y3, Y4
+	VADDPD      Y0, Y4, Y3
+	VSUBPD      Y4, Y3, Y4
+	VSUBPD      Y4, Y0, Y0
+	VADDPD      Y1, Y0, Y4
+	VMOVUPD     Y2, (R13)(R12*1)
+	VMOVUPD     Y3, 160(R13)(R12*1)
+	VMOVUPD     Y4, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000a0
+	JLT         part1
+	SUBQ        $0x14, DI
+	XORQ        R12, R12
+
+part2:
+	VMOVUPD      (DX)(DI*8), Y0
+	VMOVUPD      320(R13)(R12*1), Y1
+	VMOVUPD      (R13)(R12*1), Y2
+	VMOVUPD      160(R13)(R12*1), Y3
+	VMOVUPD      480(R13)(R12*1), Y4
+	VMOVUPD      1792(SI), Y5
+	VDIVPD       Y3, Y5, Y5
+	VMOVUPD      Y3, Y3
+	VFNMADD213PD 1792(SI), Y5, Y3
+	VFNMADD231PD Y4, Y5, Y3
+	VMULPD       Y5, Y3, Y3
+	VADDPD       Y3, Y5, Y4
+	VPSLLQ       $0x30, Y1, Y1
+	VMOVUPD      5376(SI), Y6
+	VPSUBQ       Y1, Y6, Y1
+	VPSRAD       $0x01, Y1, Y6
+	VPAND        1664(SI), Y6, Y6
+	VPSUBQ       Y6, Y1, Y1
+	VPADDQ       1792(SI), Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VPADDQ       1792(SI), Y1, Y1
+	VMULPD       Y1, Y4, Y1
+	VMOVUPD      Y2, Y4
+	VFNMADD213PD 1792(SI), Y5, Y4
+	VMOVUPD      1792(SI), Y6
+	VSUBPD       Y4, Y6, Y6
+	VFNMADD231PD Y2, Y5, Y6
+	VFNMADD231PD Y2, Y3, Y6
+	VADDPD       Y6, Y4, Y2
+	VCMPPD       $0x11, 5376(SI), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y2
+	VMOVUPD      Y2, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x14, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1603,6 +2267,156 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, R10
 	ANDQ $-64, R10
 	XORQ R11, R11
+	SUBQ $0x20, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD      (DX)(R11*8), Y0
+	VANDPD       2816(R10), Y0, Y0
+	VXORPD       2688(R10), Y0, Y0
+	VMOVUPD      (R10), Y1
+	VMAXPD       Y0, Y1, Y1
+	VMOVUPD      256(R10), Y0
+	VFMADD213PD  384(R10), Y1, Y0
+	VSUBPD       384(R10), Y0, Y2
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD 512(R10), Y2, Y1
+	VPAND        w000000000000000f<>+0(SB), Y0, Y3
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
+	VXORPD       Y3, Y3, Y2
+	VGATHERQPD   Y4, (SI)(Y3*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VPAND        1536(R10), Y0, Y2
+	VSUBPD       384(R10), Y2, Y3
+	VMULPD       2432(R10), Y3, Y4
+	VADDPD       Y4, Y1, Y3
+	VSUBPD       Y1, Y3, Y1
+	VSUBPD       Y1, Y4, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      768(R10), Y1
+	VMOVUPD      896(R10), Y6
+	VFMADD213PD  1024(R10), Y5, Y1
+	VFMADD213PD  1152(R10), Y5, Y6
+	VFMADD213PD  1280(R10), Y5, Y1
+	VFMADD213PD  1408(R10), Y5, Y6
+	VFMADD213PD  Y6, Y3, Y1
+	VFMADD213PD  Y4, Y5, Y1
+	VPAND        w000000000000000f<>+0(SB), Y0, Y4
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
+	VXORPD       Y4, Y4, Y0
+	VGATHERQPD   Y5, (BX)(Y4*8), Y0
+	VMULPD       Y3, Y0, Y4
+	VFMSUB213PD  Y4, Y0, Y3
+	VFMADD213PD  Y3, Y0, Y1
+	VADDPD       Y1, Y4, Y3
+	VSUBPD       Y4, Y3, Y4
+	VSUBPD       Y4, Y1, Y4
+	VADDPD       Y3, Y0, Y1
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y3, Y0
+	VADDPD       Y4, Y0, Y0
+	VPSLLQ       $0x30, Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPAND        1664(R10), Y3, Y3
+	VPSUBQ       Y3, Y2, Y4
+	VPADDQ       1792(R10), Y3, Y3
+	VMULPD       Y3, Y1, Y1
+	VPADDQ       1792(R10), Y4, Y3
+	VMULPD       Y3, Y1, Y1
+	VPSRAD       $0x01, Y2, Y3
+	VPAND        1664(R10), Y3, Y3
+	VPSUBQ       Y3, Y2, Y2
+	VPADDQ       1792(R10), Y3, Y3
+	VMULPD       Y3, Y0, Y0
+	VPADDQ       1792(R10), Y2, Y2
+	VMULPD       Y2, Y0, Y2
+	VMOVUPD      Y1, (R13)(R12*1)
+	VMOVUPD      Y2, 256(R13)(R12*1)
+	ADDQ         $0x04, R11
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x00000100
+	JLT          part0
+	SUBQ         $0x20, R11
+	XORQ         R12, R12
+
+part1:
+	VMOVUPD     (DX)(R11*8), Y0
+	VMOVUPD     (R13)(R12*1), Y1
+	VMOVUPD     256(R13)(R12*1), Y2
+	VADDPD      1792(R10), Y1, Y3
+	VSUBPD      1792(R10), Y3, Y4
+	VSUBPD      Y4, Y1, Y1
+	VADDPD      Y2, Y1, Y1
+	VDIVPD      Y3, Y1, Y1
+	VMOVUPD     2944(R10), Y2
+	VPADDQ      3456(R10), Y3, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VPOR        3584(R10), Y5, Y5
+	VSUBPD      Y2, Y5, Y2
+	VPAND       1664(R10), Y4, Y4
+	VPSUBQ      Y4, Y3, Y3
+	VPADDQ      1792(R10), Y3, Y3
+	VPSRLQ      $0x30, Y3, Y4
+	VPAND       w000000000000000f<>+0(SB), Y4, Y6
+	VMOVUPD     wffffffffffffffff<>+0(SB), Y7
+	VXORPD      Y6, Y6, Y5
+	VGATHERQPD  Y7, (DI)(Y6*8), Y5
+	VFMSUB213PD 1792(R10), Y3, Y5
+	VMULPD      Y5, Y5, Y3
+	VMOVUPD     3712(R10), Y6
+	VMOVUPD     3840(R10), Y7
+	VFMADD213PD 3968(R10), Y3, Y6
+	VFMADD213PD 4096(R10), Y3, Y7
+	VFMADD213PD 4224(R10), Y3, Y6
+	VFMADD213PD 4352(R10), Y3, Y7
+	VFMADD213PD 4480(R10), Y3, Y6
+	VFMADD213PD 4608(R10), Y3, Y7
+	VFMADD213PD 4736(R10), Y3, Y6
+	VFMADD213PD 4864(R10), Y3, Y7
+	VFMADD213PD Y7, Y5, Y6
+	VPAND       w000000000000000f<>+0(SB), Y4, Y8
+	VMOVUPD     wffffffffffffffff<>+0(SB), Y9
+	VXORPD      Y8, Y8, Y7
+	VGATHERQPD  Y9, (R9)(Y8*8), Y7
+	VFMADD231PD 4992(R10), Y2, Y7
+	VADDPD      Y1, Y7, Y1
+	VFMADD231PD Y6, Y3, Y1
+	VPAND       w000000000000000f<>+0(SB), Y4, Y4
+	VMOVUPD     wffffffffffffffff<>+0(SB), Y6
+	VXORPD      Y4, Y4, Y3
+	VGATHERQPD  Y6, (R8)(Y4*8), Y3
+	VFMADD231PD 5120(R10), Y2, Y3
+	VADDPD      Y5, Y3, Y2
+	VSUBPD      Y3, Y2, Y3
+	VSUBPD      Y3, Y5, Y3
+	VADDPD      Y3, Y1, Y1
+	VMAXPD      5376(R10), Y0, Y3
+	VADDPD      Y2, Y3, Y4
+	VSUBPD      Y3, Y4, Y5
+	VSUBPD      Y5, Y4, Y6
+	VSUBPD      Y6, Y3, Y3
+	VSUBPD      Y5, Y2, Y2
+	VADDPD      Y2, Y3, Y2
+	VADDPD      Y1, Y2, Y1
+	VADDPD      Y1, Y4, Y1
+	VCMPPD      $0x16, 9088(R10), Y0, Y2
+	VBLENDVPD   Y2, Y0, Y1, Y1
+	VMOVUPD     Y1, (CX)(R11*8)
+	ADDQ        $0x04, R11
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x00000100
+	JLT         part1
+	ADJSP       $-704
+	SUBQ        $0x20, AX
+	JGE         block
+
+blockdone:
+	ADDQ $0x20, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1974,6 +2788,148 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x0c, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VMOVUPD        128(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y5
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y5, (R13)(R12*1)
+	VMOVUPD        Y0, 96(R13)(R12*1)
+	VMOVUPD        Y1, 192(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x00000060
+	JLT            part0
+	SUBQ           $0x0c, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (R13)(R12*1), Y5
+	VMOVUPD     96(R13)(R12*1), Y0
+	VMOVUPD     192(R13)(R12*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y4
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y4
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y4
+	VFMADD213PD Y4, Y0, Y3
+	VMULPD      Y2, Y3, Y2
+	VMULPD      Y0, Y5, Y3
+	VFMSUB213PD Y3, Y5, Y0
+	VFMADD213PD Y0, Y5, Y2
+	VADDPD      Y2, Y3, Y0
+	VSUBPD      Y3, Y0, Y3
+	VSUBPD      Y3, Y2, Y6
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(SI), Y1, Y1
+	VMOVUPD     1792(SI), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VADDPD      Y0, Y5, Y3
+	VSUBPD      Y5, Y3, Y1
+	VSUBPD      Y1, Y0, Y1
+	VADDPD      Y6, Y1, Y4
+	VCMPPD      $0x11, 8960(SI), Y2, Y1
+	VMOVUPD     Y2, Y7
+	VBLENDVPD   Y1, 5376(SI), Y7, Y7
+	VSUBPD      Y7, Y2, Y1
+	VSUBPD      Y7, Y5, Y7
+	VADDPD      Y0, Y7, Y5
+	VSUBPD      Y7, Y5, Y7
+	VSUBPD      Y7, Y0, Y0
+	VSUBPD      Y1, Y6, Y1
+	VADDPD      Y1, Y0, Y6
+	VMOVUPD     Y2, (R13)(R12*1)
+	VMOVUPD     Y3, 96(R13)(R12*1)
+	VMOVUPD     Y4, 288(R13)(R12*1)
+	VMOVUPD     Y5, 384(R13)(R12*1)
+	VMOVUPD     Y6, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x00000060
+	JLT         part1
+	SUBQ        $0x0c, DI
+	XORQ        R12, R12
+
+part2:
+	VMOVUPD      (DX)(DI*8), Y0
+	VMOVUPD      192(R13)(R12*1), Y1
+	VMOVUPD      (R13)(R12*1), Y2
+	VMOVUPD      96(R13)(R12*1), Y3
+	VMOVUPD      288(R13)(R12*1), Y4
+	VMOVUPD      384(R13)(R12*1), Y5
+	VMOVUPD      480(R13)(R12*1), Y6
+	VMOVUPD      1792(SI), Y7
+	VDIVPD       Y3, Y7, Y7
+	VMULPD       Y7, Y5, Y8
+	VMOVUPD      Y3, Y3
+	VFNMADD213PD Y5, Y8, Y3
+	VMOVUPD      Y4, Y4
+	VFNMADD213PD Y6, Y8, Y4
+	VADDPD       Y4, Y3, Y3
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y2, Y8, Y4
+	VADDPD       Y4, Y5, Y7
+	VSUBPD       Y5, Y7, Y5
+	VSUBPD       Y5, Y4, Y4
+	VFMADD213PD  Y6, Y2, Y3
+	VADDPD       Y3, Y4, Y2
+	VADDPD       Y2, Y7, Y2
+	VPSLLQ       $0x30, Y1, Y1
+	VPADDQ       1664(SI), Y1, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPAND        1664(SI), Y3, Y3
+	VPSUBQ       Y3, Y1, Y1
+	VPADDQ       1792(SI), Y3, Y3
+	VMULPD       Y3, Y2, Y2
+	VPADDQ       1792(SI), Y1, Y1
+	VMULPD       Y1, Y2, Y1
+	VANDPD       2816(SI), Y1, Y1
+	VANDPD       2688(SI), Y0, Y0
+	VORPD        Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x00000060
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x0c, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x0c, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -2185,6 +3141,127 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VMOVUPD        128(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y4, (R13)(R12*1)
+	VMOVUPD        Y0, 160(R13)(R12*1)
+	VMOVUPD        Y1, 320(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (R13)(R12*1), Y4
+	VMOVUPD     160(R13)(R12*1), Y0
+	VMOVUPD     320(R13)(R12*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y5
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y5
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y3
+	VMULPD      Y2, Y3, Y2
+	VMULPD      Y0, Y4, Y3
+	VFMSUB213PD Y3, Y4, Y0
+	VFMADD213PD Y0, Y4, Y2
+	VADDPD      Y2, Y3, Y0
+	VSUBPD      Y3, Y0, Y3
+	VSUBPD      Y3, Y2, Y2
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(SI), Y1, Y1
+	VMOVUPD     1792(SI), Y3
+	VPSUBQ      Y1, Y3, Y3
+	VADDPD      Y0, Y4, Y5
+	VSUBPD      Y4, Y5, Y1
+	VSUBPD      Y1, Y0, Y0
+	VADDPD      Y2, Y0, Y0
+	VMOVUPD     Y3, (R13)(R12*1)
+	VMOVUPD     Y5, 160(R13)(R12*1)
+	VMOVUPD     Y0, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000a0
+	JLT         part1
+	SUBQ        $0x14, DI
+	XORQ        R12, R12
+
+part2:
+	VMOVUPD      320(R13)(R12*1), Y1
+	VMOVUPD      (R13)(R12*1), Y3
+	VMOVUPD      160(R13)(R12*1), Y5
+	VMOVUPD      480(R13)(R12*1), Y0
+	VMOVUPD      1792(SI), Y2
+	VDIVPD       Y5, Y2, Y2
+	VMOVUPD      Y5, Y4
+	VFNMADD213PD 1792(SI), Y2, Y4
+	VFNMADD231PD Y0, Y2, Y4
+	VMULPD       Y2, Y4, Y4
+	VMULPD       Y3, Y3, Y3
+	VMULPD       Y3, Y2, Y2
+	VADDPD       Y2, Y5, Y6
+	VSUBPD       Y5, Y6, Y5
+	VSUBPD       Y5, Y2, Y2
+	VFMADD213PD  Y0, Y3, Y4
+	VADDPD       Y4, Y2, Y0
+	VADDPD       Y0, Y6, Y0
+	VPSLLQ       $0x30, Y1, Y1
+	VPADDQ       1664(SI), Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPAND        1664(SI), Y2, Y2
+	VPSUBQ       Y2, Y1, Y1
+	VPADDQ       1792(SI), Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VPADDQ       1792(SI), Y1, Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x14, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -2366,6 +3443,129 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VADDPD         Y0, Y0, Y0
+	VMOVUPD        9216(SI), Y1
+	VMINPD         Y0, Y1, Y2
+	VMOVUPD        256(SI), Y0
+	VFMADD213PD    384(SI), Y2, Y0
+	VSUBPD         384(SI), Y0, Y1
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(SI), Y1, Y2
+	VPAND          w000000000000000f<>+0(SB), Y0, Y1
+	VPSLLQ         $0x04, Y1, Y1
+	VEXTRACTI128   $0x01, Y1, X3
+	VMOVQ          X1, R8
+	VPEXTRQ        $0x01, X1, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y3
+	VINSERTF128    $0x01, (BX)(R10*1), Y3, Y3
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VINSERTF128    $0x01, (BX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y1
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y2, Y2
+	VPAND          1536(SI), Y0, Y0
+	VMOVUPD        Y1, (R13)(R12*1)
+	VMOVUPD        Y2, 160(R13)(R12*1)
+	VMOVUPD        Y0, 320(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD      (DX)(DI*8), Y0
+	VMOVUPD      (R13)(R12*1), Y1
+	VMOVUPD      160(R13)(R12*1), Y2
+	VMOVUPD      320(R13)(R12*1), Y0
+	VSUBPD       384(SI), Y0, Y3
+	VFNMADD231PD 640(SI), Y3, Y2
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      768(SI), Y4
+	VMOVUPD      896(SI), Y5
+	VFMADD213PD  1024(SI), Y3, Y4
+	VFMADD213PD  1152(SI), Y3, Y5
+	VFMADD213PD  1280(SI), Y3, Y4
+	VFMADD213PD  1408(SI), Y3, Y5
+	VFMADD213PD  Y5, Y2, Y4
+	VMULPD       Y3, Y4, Y3
+	VMULPD       Y2, Y1, Y4
+	VFMSUB213PD  Y4, Y1, Y2
+	VFMADD213PD  Y2, Y1, Y3
+	VADDPD       Y3, Y4, Y2
+	VSUBPD       Y4, Y2, Y1
+	VSUBPD       Y1, Y3, Y3
+	VPSLLQ       $0x30, Y0, Y0
+	VMOVUPD      1792(SI), Y1
+	VPSUBQ       Y0, Y1, Y4
+	VMOVUPD      Y2, 160(R13)(R12*1)
+	VMOVUPD      Y3, 320(R13)(R12*1)
+	VMOVUPD      Y4, 480(R13)(R12*1)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part1
+	SUBQ         $0x14, DI
+	XORQ         R12, R12
+
+part2:
+	VMOVUPD      (DX)(DI*8), Y0
+	VMOVUPD      (R13)(R12*1), Y1
+	VMOVUPD      160(R13)(R12*1), Y2
+	VMOVUPD      320(R13)(R12*1), Y3
+	VMOVUPD      480(R13)(R12*1), Y4
+	VCMPPD       $0x11, 8960(SI), Y4, Y5
+	VMOVUPD      Y4, Y6
+	VBLENDVPD    Y5, 5376(SI), Y6, Y6
+	VSUBPD       Y6, Y4, Y4
+	VADDPD       Y6, Y1, Y5
+	VADDPD       Y2, Y5, Y7
+	VSUBPD       Y5, Y7, Y5
+	VSUBPD       Y5, Y2, Y5
+	VADDPD       Y4, Y5, Y5
+	VMOVUPD      1792(SI), Y8
+	VDIVPD       Y7, Y8, Y8
+	VSUBPD       Y6, Y1, Y1
+	VADDPD       Y2, Y1, Y6
+	VSUBPD       Y1, Y6, Y1
+	VSUBPD       Y1, Y2, Y1
+	VSUBPD       Y4, Y3, Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y8, Y6, Y2
+	VMOVUPD      Y7, Y3
+	VFNMADD213PD Y6, Y2, Y3
+	VMOVUPD      Y5, Y4
+	VFNMADD213PD Y1, Y2, Y4
+	VADDPD       Y4, Y3, Y1
+	VFMADD213PD  Y2, Y8, Y1
+	VANDPD       2816(SI), Y1, Y1
+	VANDPD       2688(SI), Y0, Y0
+	VORPD        Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x14, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -2547,6 +3747,135 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VADDPD         Y0, Y0, Y0
+	VMOVUPD        8832(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y4, (R13)(R12*1)
+	VMOVUPD        Y0, 160(R13)(R12*1)
+	VMOVUPD        Y1, 320(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (R13)(R12*1), Y4
+	VMOVUPD     160(R13)(R12*1), Y0
+	VMOVUPD     320(R13)(R12*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y5
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y5
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y3
+	VMULPD      Y2, Y3, Y2
+	VMULPD      Y0, Y4, Y3
+	VFMSUB213PD Y3, Y4, Y0
+	VFMADD213PD Y0, Y4, Y2
+	VADDPD      Y2, Y3, Y0
+	VSUBPD      Y3, Y0, Y3
+	VSUBPD      Y3, Y2, Y2
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(SI), Y1, Y1
+	VMOVUPD     1792(SI), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VCMPPD      $0x11, 8960(SI), Y2, Y1
+	VMOVUPD     Y2, Y3
+	VBLENDVPD   Y1, 5376(SI), Y3, Y3
+	VSUBPD      Y3, Y2, Y1
+	VADDPD      Y3, Y4, Y3
+	VADDPD      Y0, Y3, Y4
+	VSUBPD      Y3, Y4, Y3
+	VSUBPD      Y3, Y0, Y0
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y2, (R13)(R12*1)
+	VMOVUPD     Y4, 160(R13)(R12*1)
+	VMOVUPD     Y0, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000a0
+	JLT         part1
+	SUBQ        $0x14, DI
+	XORQ        R12, R12
+
+part2:
+	VMOVUPD      320(R13)(R12*1), Y1
+	VMOVUPD      (R13)(R12*1), Y2
+	VMOVUPD      160(R13)(R12*1), Y4
+	VMOVUPD      480(R13)(R12*1), Y0
+	VMOVUPD      1792(SI), Y3
+	VDIVPD       Y4, Y3, Y3
+	VMOVUPD      Y4, Y4
+	VFNMADD213PD 1792(SI), Y3, Y4
+	VFNMADD231PD Y0, Y3, Y4
+	VMULPD       Y3, Y4, Y0
+	VMOVUPD      Y2, Y4
+	VFNMADD213PD 1792(SI), Y3, Y4
+	VMOVUPD      1792(SI), Y5
+	VSUBPD       Y4, Y5, Y5
+	VFNMADD231PD Y2, Y3, Y5
+	VFNMADD231PD Y2, Y0, Y5
+	VMULPD       Y4, Y0, Y0
+	VFMADD213PD  Y0, Y3, Y5
+	VFMADD213PD  Y5, Y3, Y4
+	VPSLLQ       $0x30, Y1, Y0
+	VMOVUPD      9344(SI), Y1
+	VPSUBQ       Y0, Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPAND        1664(SI), Y1, Y1
+	VPSUBQ       Y1, Y0, Y0
+	VPADDQ       1792(SI), Y1, Y1
+	VMULPD       Y1, Y4, Y1
+	VPADDQ       1792(SI), Y0, Y0
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x14, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -2744,6 +4073,134 @@ TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R13
+	XORQ  R12, R12
+
+part0:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2816(SI), Y0, Y0
+	VMOVUPD        8832(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	VPEXTRQ        $0x01, X2, R9
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VBROADCASTF128 (BX)(R8*1), Y2
+	VINSERTF128    $0x01, (BX)(R10*1), Y2, Y2
+	VBROADCASTF128 (BX)(R9*1), Y3
+	VINSERTF128    $0x01, (BX)(R11*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMOVUPD        Y4, (R13)(R12*1)
+	VMOVUPD        Y0, 160(R13)(R12*1)
+	VMOVUPD        Y1, 320(R13)(R12*1)
+	ADDQ           $0x04, DI
+	ADDQ           $0x20, R12
+	CMPQ           R12, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, DI
+	XORQ           R12, R12
+
+part1:
+	VMOVUPD     (R13)(R12*1), Y4
+	VMOVUPD     160(R13)(R12*1), Y0
+	VMOVUPD     320(R13)(R12*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(SI), Y3
+	VMOVUPD     896(SI), Y5
+	VFMADD213PD 1024(SI), Y2, Y3
+	VFMADD213PD 1152(SI), Y2, Y5
+	VFMADD213PD 1280(SI), Y2, Y3
+	VFMADD213PD 1408(SI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y3
+	VMULPD      Y2, Y3, Y2
+	VMULPD      Y0, Y4, Y3
+	VFMSUB213PD Y3, Y4, Y0
+	VFMADD213PD Y0, Y4, Y2
+	VADDPD      Y2, Y3, Y0
+	VSUBPD      Y3, Y0, Y3
+	VSUBPD      Y3, Y2, Y2
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(SI), Y1, Y1
+	VMOVUPD     1792(SI), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VCMPPD      $0x11, 8960(SI), Y2, Y1
+	VMOVUPD     Y2, Y3
+	VBLENDVPD   Y1, 5376(SI), Y3, Y3
+	VSUBPD      Y3, Y2, Y1
+	VADDPD      Y3, Y4, Y3
+	VADDPD      Y0, Y3, Y4
+	VSUBPD      Y3, Y4, Y3
+	VSUBPD      Y3, Y0, Y0
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y2, (R13)(R12*1)
+	VMOVUPD     Y4, 160(R13)(R12*1)
+	VMOVUPD     Y0, 480(R13)(R12*1)
+	ADDQ        $0x04, DI
+	ADDQ        $0x20, R12
+	CMPQ        R12, $0x000000a0
+	JLT         part1
+	SUBQ        $0x14, DI
+	XORQ        R12, R12
+
+part2:
+	VMOVUPD      320(R13)(R12*1), Y1
+	VMOVUPD      (R13)(R12*1), Y2
+	VMOVUPD      160(R13)(R12*1), Y4
+	VMOVUPD      480(R13)(R12*1), Y0
+	VMOVUPD      1792(SI), Y3
+	VDIVPD       Y4, Y3, Y3
+	VMOVUPD      Y4, Y4
+	VFNMADD213PD 1792(SI), Y3, Y4
+	VFNMADD231PD Y0, Y3, Y4
+	VMULPD       Y3, Y4, Y0
+	VMOVUPD      Y2, Y4
+	VFNMADD213PD 1792(SI), Y3, Y4
+	VMOVUPD      1792(SI), Y5
+	VSUBPD       Y4, Y5, Y5
+	VFNMADD231PD Y2, Y3, Y5
+	VFNMADD231PD Y2, Y0, Y5
+	VMULPD       Y4, Y0, Y0
+	VFMADD213PD  Y0, Y3, Y5
+	VFMADD213PD  Y5, Y3, Y4
+	VPSLLQ       $0x30, Y1, Y0
+	VMOVUPD      5376(SI), Y1
+	VPSUBQ       Y0, Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPAND        1664(SI), Y1, Y1
+	VPSUBQ       Y1, Y0, Y0
+	VPADDQ       1792(SI), Y1, Y1
+	VMULPD       Y1, Y4, Y1
+	VPADDQ       1792(SI), Y0, Y0
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)(DI*8)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R12
+	CMPQ         R12, $0x000000a0
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x14, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -3781,6 +5238,156 @@ TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
 	ADDQ $0x3f, DI
 	ANDQ $-64, DI
 	XORQ R8, R8
+	SUBQ $0x10, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R14
+	XORQ  R13, R13
+
+part0:
+	VMOVUPD        (BX)(R8*8), Y0
+	VANDPD         2816(DI), Y0, Y0
+	VADDPD         Y0, Y0, Y0
+	VMOVUPD        8832(DI), Y1
+	VMINPD         Y0, Y1, Y2
+	VMOVUPD        256(DI), Y1
+	VFMADD213PD    384(DI), Y2, Y1
+	VSUBPD         384(DI), Y1, Y0
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(DI), Y0, Y2
+	VPAND          w000000000000000f<>+0(SB), Y1, Y0
+	VPSLLQ         $0x04, Y0, Y0
+	VEXTRACTI128   $0x01, Y0, X3
+	VMOVQ          X0, R9
+	VPEXTRQ        $0x01, X0, R10
+	VMOVQ          X3, R11
+	VPEXTRQ        $0x01, X3, R12
+	VBROADCASTF128 (SI)(R9*1), Y3
+	VINSERTF128    $0x01, (SI)(R11*1), Y3, Y3
+	VBROADCASTF128 (SI)(R10*1), Y4
+	VINSERTF128    $0x01, (SI)(R12*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y0
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y2, Y4
+	VPAND          1536(DI), Y1, Y1
+	VSUBPD         384(DI), Y1, Y2
+	VFNMADD231PD   640(DI), Y2, Y4
+	VMOVUPD        Y0, (R14)(R13*1)
+	VMOVUPD        Y4, 128(R14)(R13*1)
+	VMOVUPD        Y1, 256(R14)(R13*1)
+	ADDQ           $0x04, R8
+	ADDQ           $0x20, R13
+	CMPQ           R13, $0x00000080
+	JLT            part0
+	SUBQ           $0x10, R8
+	XORQ           R13, R13
+
+part1:
+	VMOVUPD      (BX)(R8*8), Y0
+	VMOVUPD      (R14)(R13*1), Y0
+	VMOVUPD      128(R14)(R13*1), Y4
+	VMOVUPD      256(R14)(R13*1), Y1
+	VMULPD       Y4, Y4, Y2
+	VMOVUPD      768(DI), Y3
+	VMOVUPD      896(DI), Y5
+	VFMADD213PD  1024(DI), Y2, Y3
+	VFMADD213PD  1152(DI), Y2, Y5
+	VFMADD213PD  1280(DI), Y2, Y3
+	VFMADD213PD  1408(DI), Y2, Y5
+	VFMADD213PD  Y5, Y4, Y3
+	VMULPD       Y2, Y3, Y2
+	VMULPD       Y4, Y0, Y3
+	VFMSUB213PD  Y3, Y0, Y4
+	VFMADD213PD  Y4, Y0, Y2
+	VADDPD       Y2, Y3, Y5
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y3, Y2, Y6
+	VPSLLQ       $0x30, Y1, Y1
+	VPMINSD      2560(DI), Y1, Y1
+	VMOVUPD      1792(DI), Y2
+	VPSUBQ       Y1, Y2, Y2
+	VCMPPD       $0x11, 8960(DI), Y2, Y3
+	VMOVUPD      Y2, Y1
+	VBLENDVPD    Y3, 5376(DI), Y1, Y1
+	VSUBPD       Y1, Y2, Y7
+	VADDPD       Y1, Y0, Y3
+	VADDPD       Y5, Y3, Y8
+	VSUBPD       Y3, Y8, Y3
+	VSUBPD       Y3, Y5, Y3
+	VADDPD       Y7, Y3, Y9
+	VMOVUPD      1792(DI), Y3
+	VDIVPD       Y8, Y3, Y3
+	VMOVUPD      Y8, Y4
+	VFNMADD213PD 1792(DI), Y3, Y4
+	VFNMADD231PD Y9, Y3, Y4
+	VMULPD       Y3, Y4, Y4
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y5, Y0, Y1
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y5, Y0
+	VSUBPD       Y7, Y6, Y5
+	VADDPD       Y5, Y0, Y5
+	VMULPD       Y3, Y1, Y0
+	VMOVUPD      Y8, Y6
+	VFNMADD213PD Y1, Y0, Y6
+	VMOVUPD      Y9, Y1
+	VFNMADD213PD Y5, Y0, Y1
+	VADDPD       Y1, Y6, Y5
+	VFMADD213PD  Y0, Y3, Y5
+	VMOVUPD      Y2, (R14)(R13*1)
+	VMOVUPD      Y3, 128(R14)(R13*1)
+	VMOVUPD      Y4, 384(R14)(R13*1)
+	VMOVUPD      Y5, 512(R14)(R13*1)
+	ADDQ         $0x04, R8
+	ADDQ         $0x20, R13
+	CMPQ         R13, $0x00000080
+	JLT          part1
+	SUBQ         $0x10, R8
+	XORQ         R13, R13
+
+part2:
+	VMOVUPD      (BX)(R8*8), Y0
+	VMOVUPD      256(R14)(R13*1), Y1
+	VMOVUPD      (R14)(R13*1), Y2
+	VMOVUPD      128(R14)(R13*1), Y3
+	VMOVUPD      384(R14)(R13*1), Y4
+	VMOVUPD      512(R14)(R13*1), Y5
+	VANDPD       2816(DI), Y5, Y5
+	VANDPD       2688(DI), Y0, Y0
+	VORPD        Y0, Y5, Y0
+	VMOVUPD      Y2, Y5
+	VFNMADD213PD 1792(DI), Y3, Y5
+	VMOVUPD      1792(DI), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFNMADD231PD Y2, Y3, Y6
+	VFNMADD231PD Y2, Y4, Y6
+	VMULPD       Y5, Y4, Y2
+	VFMADD213PD  Y2, Y3, Y6
+	VFMADD213PD  Y6, Y3, Y5
+	VPSLLQ       $0x30, Y1, Y1
+	VMOVUPD      9344(DI), Y2
+	VPSUBQ       Y1, Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPAND        1664(DI), Y2, Y2
+	VPSUBQ       Y2, Y1, Y1
+	VPADDQ       1792(DI), Y2, Y2
+	VMULPD       Y2, Y5, Y2
+	VPADDQ       1792(DI), Y1, Y1
+	VMULPD       Y1, Y2, Y1
+	VMOVUPD      Y0, (CX)(R8*8)
+	VMOVUPD      Y1, (DX)(R8*8)
+	ADDQ         $0x04, R8
+	ADDQ         $0x20, R13
+	CMPQ         R13, $0x00000080
+	JLT          part2
+	ADJSP        $-704
+	SUBQ         $0x10, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x10, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -4015,6 +5622,173 @@ TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
 	ADDQ $0x3f, DI
 	ANDQ $-64, DI
 	XORQ R8, R8
+	SUBQ $0x10, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+704
+	MOVQ  SP, R14
+	XORQ  R13, R13
+
+part0:
+	VMOVUPD        (BX)(R8*8), Y0
+	VANDPD         2816(DI), Y0, Y0
+	VMOVUPD        8832(DI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(DI), Y1
+	VFMADD213PD    384(DI), Y0, Y1
+	VSUBPD         384(DI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(DI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R9
+	VPEXTRQ        $0x01, X2, R10
+	VMOVQ          X3, R11
+	VPEXTRQ        $0x01, X3, R12
+	VBROADCASTF128 (SI)(R9*1), Y2
+	VINSERTF128    $0x01, (SI)(R11*1), Y2, Y2
+	VBROADCASTF128 (SI)(R10*1), Y4
+	VINSERTF128    $0x01, (SI)(R12*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y3
+	VUNPCKHPD      Y4, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(DI), Y1, Y1
+	VSUBPD         384(DI), Y1, Y2
+	VFNMADD231PD   640(DI), Y2, Y0
+	VMOVUPD        Y3, (R14)(R13*1)
+	VMOVUPD        Y0, 128(R14)(R13*1)
+	VMOVUPD        Y1, 256(R14)(R13*1)
+	ADDQ           $0x04, R8
+	ADDQ           $0x20, R13
+	CMPQ           R13, $0x00000080
+	JLT            part0
+	SUBQ           $0x10, R8
+	XORQ           R13, R13
+
+part1:
+	VMOVUPD     (BX)(R8*8), Y0
+	VMOVUPD     (R14)(R13*1), Y3
+	VMOVUPD     128(R14)(R13*1), Y0
+	VMOVUPD     256(R14)(R13*1), Y1
+	VMULPD      Y0, Y0, Y2
+	VMOVUPD     768(DI), Y4
+	VMOVUPD     896(DI), Y5
+	VFMADD213PD 1024(DI), Y2, Y4
+	VFMADD213PD 1152(DI), Y2, Y5
+	VFMADD213PD 1280(DI), Y2, Y4
+	VFMADD213PD 1408(DI), Y2, Y5
+	VFMADD213PD Y5, Y0, Y4
+	VMULPD      Y2, Y4, Y2
+	VMULPD      Y0, Y3, Y4
+	VFMSUB213PD Y4, Y3, Y0
+	VFMADD213PD Y0, Y3, Y2
+	VADDPD      Y2, Y4, Y0
+	VSUBPD      Y4, Y0, Y4
+	VSUBPD      Y4, Y2, Y2
+	VPSLLQ      $0x30, Y1, Y1
+	VPMINSD     2560(DI), Y1, Y1
+	VMOVUPD     1792(DI), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VCMPPD      $0x11, 8960(DI), Y2, Y1
+	VMOVUPD     Y2, Y4
+	VBLENDVPD   Y1, 5376(DI), Y4, Y4
+	VSUBPD      Y4, Y2, Y1
+	VADDPD      Y4, Y3, Y4
+	VADDPD      Y0, Y4, Y3
+	VSUBPD      Y4, Y3, Y4
+	VSUBPD      Y4, Y0, Y0
+	VADDPD      Y1, Y0, Y4
+	VMOVUPD     Y2, (R14)(R13*1)
+	VMOVUPD     Y3, 128(R14)(R13*1)
+	VMOVUPD     Y4, 384(R14)(R13*1)
+	ADDQ        $0x04, R8
+	ADDQ        $0x20, R13
+	CMPQ        R13, $0x00000080
+	JLT         part1
+	SUBQ        $0x10, R8
+	XORQ        R13, R13
+
+part2:
+	VMOVUPD      (BX)(R8*8), Y0
+	VMOVUPD      256(R14)(R13*1), Y1
+	VMOVUPD      (R14)(R13*1), Y2
+	VMOVUPD      128(R14)(R13*1), Y3
+	VMOVUPD      384(R14)(R13*1), Y4
+	VMOVUPD      1792(DI), Y5
+	VDIVPD       Y3, Y5, Y5
+	VMOVUPD      Y3, Y3
+	VFNMADD213PD 1792(DI), Y5, Y3
+	VFNMADD231PD Y4, Y5, Y3
+	VMULPD       Y5, Y3, Y3
+	VADDPD       Y3, Y5, Y4
+	VPSLLQ       $0x30, Y1, Y1
+	VMOVUPD      5376(DI), Y6
+	VPSUBQ       Y1, Y6, Y1
+	VPSRAD       $0x01, Y1, Y6
+	VPAND        1664(DI), Y6, Y6
+	VPSUBQ       Y6, Y1, Y1
+	VPADDQ       1792(DI), Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VPADDQ       1792(DI), Y1, Y1
+	VMULPD       Y1, Y4, Y1
+	VMOVUPD      Y2, Y4
+	VFNMADD213PD 1792(DI), Y5, Y4
+	VMOVUPD      1792(DI), Y6
+	VSUBPD       Y4, Y6, Y6
+	VFNMADD231PD Y2, Y5, Y6
+	VFNMADD231PD Y2, Y3, Y6
+	VADDPD       Y6, Y4, Y4
+	VCMPPD       $0x11, 5376(DI), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y4, Y4
+	VMOVUPD      Y5, 128(R14)(R13*1)
+	VMOVUPD      Y3, 384(R14)(R13*1)
+	VMOVUPD      Y4, 512(R14)(R13*1)
+	ADDQ         $0x04, R8
+	ADDQ         $0x20, R13
+	CMPQ         R13, $0x00000080
+	JLT          part2
+	SUBQ         $0x10, R8
+	XORQ         R13, R13
+
+part3:
+	VMOVUPD      256(R14)(R13*1), Y1
+	VMOVUPD      (R14)(R13*1), Y2
+	VMOVUPD      128(R14)(R13*1), Y5
+	VMOVUPD      384(R14)(R13*1), Y3
+	VMOVUPD      512(R14)(R13*1), Y4
+	VMOVUPD      Y2, Y0
+	VFNMADD213PD 1792(DI), Y5, Y0
+	VMOVUPD      1792(DI), Y6
+	VSUBPD       Y0, Y6, Y6
+	VFNMADD231PD Y2, Y5, Y6
+	VFNMADD231PD Y2, Y3, Y6
+	VMULPD       Y0, Y3, Y2
+	VFMADD213PD  Y2, Y5, Y6
+	VFMADD213PD  Y6, Y5, Y0
+	VPSLLQ       $0x30, Y1, Y1
+	VMOVUPD      5376(DI), Y2
+	VPSUBQ       Y1, Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPAND        1664(DI), Y2, Y2
+	VPSUBQ       Y2, Y1, Y1
+	VPADDQ       1792(DI), Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VPADDQ       1792(DI), Y1, Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (CX)(R8*8)
+	VMOVUPD      Y0, (DX)(R8*8)
+	ADDQ         $0x04, R8
+	ADDQ         $0x20, R13
+	CMPQ         R13, $0x00000080
+	JLT          part3
+	ADJSP        $-704
+	SUBQ         $0x10, AX
+	JGE          block
+
+blockdone:
+	ADDQ $0x10, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 

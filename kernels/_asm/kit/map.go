@@ -27,6 +27,9 @@ type Map struct {
 	// Lag, if not 0, has Unroll bodies stagger on AVX-512; there is one on AVX2.
 	Lag float64
 
+	// Parts, if not 0, is into how many parts AVX2 cuts Body (parts.go).
+	Parts int
+
 	// Together, if there, is Body of all the vectors of an unrolled turn at once. On
 	// NEON Unroll, Lag, Together and Turn do not matter: bodies always go side by side.
 	Together func(x [][]V) [][]V
@@ -146,6 +149,9 @@ func (m Map) writeLoops() {
 	XORQ(l.i, l.i)
 	if m.Unroll > 1 {
 		l.loop("wide", m.Unroll)
+	}
+	if m.Parts > 1 && !Wide {
+		l.blocks()
 	}
 	l.loop("vector", 1)
 	JZ(LabelRef("end"))

@@ -164,39 +164,50 @@ func (t Rows) At(k V) func(column int) V {
 		}
 	}
 	offset, high := YMM(), XMM()
-	VPAND(Bits(15), k, offset)
-	VPSLLQ(U8(bits.Len(uint(4*t.columns))), offset, offset)
-	VEXTRACTI128(Imm(1), offset, high)
+	Do(func() {
+		VPAND(Bits(15), k, offset)
+		VPSLLQ(U8(bits.Len(uint(4*t.columns))), offset, offset)
+	}, k, offset)
+	Do(func() { VEXTRACTI128(Imm(1), offset, high) }, offset, high)
 	var row [4]reg.GPVirtual
 	for i := range row {
 		row[i] = GP64()
-		half := Op(offset.AsX())
+		half, of := Op(offset.AsX()), Op(offset)
 		if i > 1 {
-			half = high
+			half, of = high, high
 		}
-		if i%2 == 0 {
-			VMOVQ(half, row[i])
-		} else {
-			VPEXTRQ(Imm(1), half, row[i])
-		}
+		Do(func() {
+			if i%2 == 0 {
+				VMOVQ(half, row[i])
+			} else {
+				VPEXTRQ(Imm(1), half, row[i])
+			}
+		}, of, row[i])
 	}
 	have := map[int]V{}
-	return func(i int) V {
+	column := func(i int) V {
 		if have[i] == nil {
 			j := i &^ 1
 			pair := func(a, b reg.GPVirtual) V {
 				z := YMM()
-				VBROADCASTF128(t.mem(a, j), z) // all of z, or avo keeps its upper half alive
-				VINSERTF128(Imm(1), t.mem(b, j), z, z)
+				Do(func() {
+					VBROADCASTF128(t.mem(a, j), z) // all of z, or avo keeps its upper half alive
+					VINSERTF128(Imm(1), t.mem(b, j), z, z)
+				}, a, b, z)
 				return z
 			}
 			even, odd := pair(row[0], row[2]), pair(row[1], row[3])
-			have[j], have[j+1] = YMM(), YMM()
-			VUNPCKLPD(odd, even, have[j])
-			VUNPCKHPD(odd, even, have[j+1])
+			low, high := YMM(), YMM()
+			have[j], have[j+1] = low, high
+			Do(func() { VUNPCKLPD(odd, even, low) }, even, odd, low)
+			Do(func() { VUNPCKHPD(odd, even, high) }, even, odd, high)
 		}
 		return have[i]
 	}
+	for i := 0; i < t.columns && keep != nil; i++ { // of which the rest may be read in another part
+		column(i)
+	}
+	return column
 }
 
 // mem is column j of the row so many bytes from the first.
