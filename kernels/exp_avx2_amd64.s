@@ -17,11 +17,11 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
-	SUBQ $0x1c, AX
+	SUBQ $0x18, AX
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -52,19 +52,19 @@ part0:
 	VSUBPD         Y3, Y0, Y0
 	VFNMADD231PD   640(SI), Y2, Y0
 	VMOVUPD        Y1, (R13)(R12*1)
-	VMOVUPD        Y5, 224(R13)(R12*1)
-	VMOVUPD        Y0, 448(R13)(R12*1)
+	VMOVUPD        Y5, 192(R13)(R12*1)
+	VMOVUPD        Y0, 384(R13)(R12*1)
 	ADDQ           $0x04, DI
 	ADDQ           $0x20, R12
-	CMPQ           R12, $0x000000e0
+	CMPQ           R12, $0x000000c0
 	JLT            part0
-	SUBQ           $0x1c, DI
+	SUBQ           $0x18, DI
 	XORQ           R12, R12
 
 part1:
 	VMOVUPD     (R13)(R12*1), Y1
-	VMOVUPD     224(R13)(R12*1), Y5
-	VMOVUPD     448(R13)(R12*1), Y0
+	VMOVUPD     192(R13)(R12*1), Y5
+	VMOVUPD     384(R13)(R12*1), Y0
 	VMULPD      Y0, Y0, Y2
 	VMOVUPD     768(SI), Y3
 	VMOVUPD     896(SI), Y4
@@ -87,14 +87,14 @@ part1:
 	VMOVUPD     Y0, (CX)(DI*8)
 	ADDQ        $0x04, DI
 	ADDQ        $0x20, R12
-	CMPQ        R12, $0x000000e0
+	CMPQ        R12, $0x000000c0
 	JLT         part1
-	ADJSP       $-704
-	SUBQ        $0x1c, AX
+	ADJSP       $-640
+	SUBQ        $0x18, AX
 	JGE         block
 
 blockdone:
-	ADDQ $0x1c, AX
+	ADDQ $0x18, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -274,11 +274,11 @@ TEXT ·exp2AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
-	SUBQ $0x1c, AX
+	SUBQ $0x18, AX
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -307,19 +307,19 @@ part0:
 	VMOVUPD        2176(SI), Y3
 	VFMSUB213PD    Y2, Y3, Y0
 	VMOVUPD        Y1, (R13)(R12*1)
-	VMOVUPD        Y0, 224(R13)(R12*1)
-	VMOVUPD        Y4, 448(R13)(R12*1)
+	VMOVUPD        Y0, 192(R13)(R12*1)
+	VMOVUPD        Y4, 384(R13)(R12*1)
 	ADDQ           $0x04, DI
 	ADDQ           $0x20, R12
-	CMPQ           R12, $0x000000e0
+	CMPQ           R12, $0x000000c0
 	JLT            part0
-	SUBQ           $0x1c, DI
+	SUBQ           $0x18, DI
 	XORQ           R12, R12
 
 part1:
 	VMOVUPD     (R13)(R12*1), Y1
-	VMOVUPD     224(R13)(R12*1), Y0
-	VMOVUPD     448(R13)(R12*1), Y4
+	VMOVUPD     192(R13)(R12*1), Y0
+	VMOVUPD     384(R13)(R12*1), Y4
 	VMULPD      Y0, Y0, Y2
 	VMOVUPD     768(SI), Y3
 	VMOVUPD     896(SI), Y5
@@ -342,14 +342,14 @@ part1:
 	VMOVUPD     Y0, (CX)(DI*8)
 	ADDQ        $0x04, DI
 	ADDQ        $0x20, R12
-	CMPQ        R12, $0x000000e0
+	CMPQ        R12, $0x000000c0
 	JLT         part1
-	ADJSP       $-704
-	SUBQ        $0x1c, AX
+	ADJSP       $-640
+	SUBQ        $0x18, AX
 	JGE         block
 
 blockdone:
-	ADDQ $0x1c, AX
+	ADDQ $0x18, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -692,7 +692,7 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -806,7 +806,7 @@ part3:
 	ADDQ      $0x20, R12
 	CMPQ      R12, $0x000000a0
 	JLT       part3
-	ADJSP     $-704
+	ADJSP     $-640
 	SUBQ      $0x14, AX
 	JGE       block
 
@@ -1212,11 +1212,11 @@ TEXT ·log2AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
-	SUBQ $0x1c, AX
+	SUBQ $0x18, AX
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -1236,18 +1236,18 @@ part0:
 	VPSUBQ    Y0, Y3, Y0
 	VPADDQ    1792(SI), Y0, Y0
 	VMOVUPD   Y1, (R13)(R12*1)
-	VMOVUPD   Y0, 224(R13)(R12*1)
+	VMOVUPD   Y0, 192(R13)(R12*1)
 	ADDQ      $0x04, DI
 	ADDQ      $0x20, R12
-	CMPQ      R12, $0x000000e0
+	CMPQ      R12, $0x000000c0
 	JLT       part0
-	SUBQ      $0x1c, DI
+	SUBQ      $0x18, DI
 	XORQ      R12, R12
 
 part1:
 	VMOVUPD        (DX)(DI*8), Y0
 	VMOVUPD        (R13)(R12*1), Y1
-	VMOVUPD        224(R13)(R12*1), Y0
+	VMOVUPD        192(R13)(R12*1), Y0
 	VPSRLQ         $0x30, Y0, Y2
 	VPAND          w000000000000000f<>+0(SB), Y2, Y2
 	VPSLLQ         $0x05, Y2, Y2
@@ -1271,20 +1271,20 @@ part1:
 	VFMSUB213PD    1792(SI), Y0, Y3
 	VFMADD231PD    1792(SI), Y1, Y2
 	VMOVUPD        Y3, (R13)(R12*1)
-	VMOVUPD        Y2, 224(R13)(R12*1)
-	VMOVUPD        Y6, 448(R13)(R12*1)
+	VMOVUPD        Y2, 192(R13)(R12*1)
+	VMOVUPD        Y6, 384(R13)(R12*1)
 	ADDQ           $0x04, DI
 	ADDQ           $0x20, R12
-	CMPQ           R12, $0x000000e0
+	CMPQ           R12, $0x000000c0
 	JLT            part1
-	SUBQ           $0x1c, DI
+	SUBQ           $0x18, DI
 	XORQ           R12, R12
 
 part2:
 	VMOVUPD     (DX)(DI*8), Y0
 	VMOVUPD     (R13)(R12*1), Y3
-	VMOVUPD     224(R13)(R12*1), Y2
-	VMOVUPD     448(R13)(R12*1), Y6
+	VMOVUPD     192(R13)(R12*1), Y2
+	VMOVUPD     384(R13)(R12*1), Y6
 	VMULPD      256(SI), Y3, Y1
 	VMOVUPD     256(SI), Y0
 	VFMSUB213PD Y1, Y3, Y0
@@ -1304,19 +1304,19 @@ part2:
 	VFMADD213PD Y5, Y3, Y2
 	VFMADD231PD Y2, Y0, Y4
 	VMOVUPD     Y1, (R13)(R12*1)
-	VMOVUPD     Y4, 448(R13)(R12*1)
+	VMOVUPD     Y4, 384(R13)(R12*1)
 	ADDQ        $0x04, DI
 	ADDQ        $0x20, R12
-	CMPQ        R12, $0x000000e0
+	CMPQ        R12, $0x000000c0
 	JLT         part2
-	SUBQ        $0x1c, DI
+	SUBQ        $0x18, DI
 	XORQ        R12, R12
 
 part3:
 	VMOVUPD   (DX)(DI*8), Y0
-	VMOVUPD   224(R13)(R12*1), Y2
+	VMOVUPD   192(R13)(R12*1), Y2
 	VMOVUPD   (R13)(R12*1), Y1
-	VMOVUPD   448(R13)(R12*1), Y4
+	VMOVUPD   384(R13)(R12*1), Y4
 	VADDPD    Y1, Y2, Y3
 	VSUBPD    Y2, Y3, Y2
 	VSUBPD    Y2, Y1, Y1
@@ -1331,14 +1331,14 @@ part3:
 	VMOVUPD   Y1, (CX)(DI*8)
 	ADDQ      $0x04, DI
 	ADDQ      $0x20, R12
-	CMPQ      R12, $0x000000e0
+	CMPQ      R12, $0x000000c0
 	JLT       part3
-	ADJSP     $-704
-	SUBQ      $0x1c, AX
+	ADJSP     $-640
+	SUBQ      $0x18, AX
 	JGE       block
 
 blockdone:
-	ADDQ $0x1c, AX
+	ADDQ $0x18, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1572,11 +1572,11 @@ TEXT ·log10AVX2(SB), NOSPLIT, $0-48
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
 	XORQ DI, DI
-	SUBQ $0x1c, AX
+	SUBQ $0x18, AX
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -1596,18 +1596,18 @@ part0:
 	VPSUBQ    Y0, Y3, Y0
 	VPADDQ    1792(SI), Y0, Y0
 	VMOVUPD   Y1, (R13)(R12*1)
-	VMOVUPD   Y0, 224(R13)(R12*1)
+	VMOVUPD   Y0, 192(R13)(R12*1)
 	ADDQ      $0x04, DI
 	ADDQ      $0x20, R12
-	CMPQ      R12, $0x000000e0
+	CMPQ      R12, $0x000000c0
 	JLT       part0
-	SUBQ      $0x1c, DI
+	SUBQ      $0x18, DI
 	XORQ      R12, R12
 
 part1:
 	VMOVUPD        (DX)(DI*8), Y0
 	VMOVUPD        (R13)(R12*1), Y1
-	VMOVUPD        224(R13)(R12*1), Y0
+	VMOVUPD        192(R13)(R12*1), Y0
 	VPSRLQ         $0x30, Y0, Y2
 	VPAND          w000000000000000f<>+0(SB), Y2, Y2
 	VPSLLQ         $0x05, Y2, Y2
@@ -1632,20 +1632,20 @@ part1:
 	VFMADD231PD    7040(SI), Y1, Y2
 	VFMADD231PD    7168(SI), Y1, Y6
 	VMOVUPD        Y3, (R13)(R12*1)
-	VMOVUPD        Y2, 224(R13)(R12*1)
-	VMOVUPD        Y6, 448(R13)(R12*1)
+	VMOVUPD        Y2, 192(R13)(R12*1)
+	VMOVUPD        Y6, 384(R13)(R12*1)
 	ADDQ           $0x04, DI
 	ADDQ           $0x20, R12
-	CMPQ           R12, $0x000000e0
+	CMPQ           R12, $0x000000c0
 	JLT            part1
-	SUBQ           $0x1c, DI
+	SUBQ           $0x18, DI
 	XORQ           R12, R12
 
 part2:
 	VMOVUPD     (DX)(DI*8), Y0
 	VMOVUPD     (R13)(R12*1), Y3
-	VMOVUPD     224(R13)(R12*1), Y2
-	VMOVUPD     448(R13)(R12*1), Y6
+	VMOVUPD     192(R13)(R12*1), Y2
+	VMOVUPD     384(R13)(R12*1), Y6
 	VMULPD      7296(SI), Y3, Y1
 	VMOVUPD     7296(SI), Y0
 	VFMSUB213PD Y1, Y3, Y0
@@ -1665,19 +1665,19 @@ part2:
 	VFMADD213PD Y5, Y3, Y2
 	VFMADD231PD Y2, Y0, Y4
 	VMOVUPD     Y1, (R13)(R12*1)
-	VMOVUPD     Y4, 448(R13)(R12*1)
+	VMOVUPD     Y4, 384(R13)(R12*1)
 	ADDQ        $0x04, DI
 	ADDQ        $0x20, R12
-	CMPQ        R12, $0x000000e0
+	CMPQ        R12, $0x000000c0
 	JLT         part2
-	SUBQ        $0x1c, DI
+	SUBQ        $0x18, DI
 	XORQ        R12, R12
 
 part3:
 	VMOVUPD   (DX)(DI*8), Y0
-	VMOVUPD   224(R13)(R12*1), Y2
+	VMOVUPD   192(R13)(R12*1), Y2
 	VMOVUPD   (R13)(R12*1), Y1
-	VMOVUPD   448(R13)(R12*1), Y4
+	VMOVUPD   384(R13)(R12*1), Y4
 	VADDPD    Y1, Y2, Y3
 	VSUBPD    Y2, Y3, Y2
 	VSUBPD    Y2, Y1, Y1
@@ -1692,14 +1692,14 @@ part3:
 	VMOVUPD   Y1, (CX)(DI*8)
 	ADDQ      $0x04, DI
 	ADDQ      $0x20, R12
-	CMPQ      R12, $0x000000e0
+	CMPQ      R12, $0x000000c0
 	JLT       part3
-	ADJSP     $-704
-	SUBQ      $0x1c, AX
+	ADJSP     $-640
+	SUBQ      $0x18, AX
 	JGE       block
 
 blockdone:
-	ADDQ $0x1c, AX
+	ADDQ $0x18, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -1939,7 +1939,7 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -2060,7 +2060,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x000000a0
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x14, AX
 	JGE          block
 
@@ -2271,7 +2271,7 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -2411,7 +2411,7 @@ part1:
 	ADDQ        $0x20, R12
 	CMPQ        R12, $0x00000100
 	JLT         part1
-	ADJSP       $-704
+	ADJSP       $-640
 	SUBQ        $0x20, AX
 	JGE         block
 
@@ -2792,7 +2792,7 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -2924,7 +2924,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x00000060
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x0c, AX
 	JGE          block
 
@@ -3145,7 +3145,7 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -3256,7 +3256,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x000000a0
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x14, AX
 	JGE          block
 
@@ -3447,7 +3447,7 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -3560,7 +3560,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x000000a0
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x14, AX
 	JGE          block
 
@@ -3751,7 +3751,7 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -3870,7 +3870,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x000000a0
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x14, AX
 	JGE          block
 
@@ -4077,7 +4077,7 @@ TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R13
 	XORQ  R12, R12
 
@@ -4195,7 +4195,7 @@ part2:
 	ADDQ         $0x20, R12
 	CMPQ         R12, $0x000000a0
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x14, AX
 	JGE          block
 
@@ -5242,7 +5242,7 @@ TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R14
 	XORQ  R13, R13
 
@@ -5382,7 +5382,7 @@ part2:
 	ADDQ         $0x20, R13
 	CMPQ         R13, $0x00000080
 	JLT          part2
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x10, AX
 	JGE          block
 
@@ -5626,7 +5626,7 @@ TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
 	JLT  blockdone
 
 block:
-	ADJSP $+704
+	ADJSP $+640
 	MOVQ  SP, R14
 	XORQ  R13, R13
 
@@ -5783,7 +5783,7 @@ part3:
 	ADDQ         $0x20, R13
 	CMPQ         R13, $0x00000080
 	JLT          part3
-	ADJSP        $-704
+	ADJSP        $-640
 	SUBQ         $0x10, AX
 	JGE          block
 
@@ -6208,6 +6208,223 @@ TEXT ·powLogAVX2(SB), NOSPLIT, $0-104
 	ADDQ $0x3f, R8
 	ANDQ $-64, R8
 	XORQ R9, R9
+	SUBQ $0x10, AX
+	JLT  blockdone
+
+block:
+	VMOVUPD (BX)(R9*8), Y0
+	VMOVUPD (SI)(R9*8), Y1
+	VCMPPD  $0x00, 1664(R8), Y0, Y0
+	VANDPD  2816(R8), Y1, Y1
+	VCMPPD  $0x16, 5248(R8), Y1, Y1
+	VORPD   Y1, Y0, Y0
+	VTESTPD Y0, Y0
+	JNZ     stop
+	VMOVUPD 32(BX)(R9*8), Y0
+	VMOVUPD 32(SI)(R9*8), Y1
+	VCMPPD  $0x00, 1664(R8), Y0, Y0
+	VANDPD  2816(R8), Y1, Y1
+	VCMPPD  $0x16, 5248(R8), Y1, Y1
+	VORPD   Y1, Y0, Y0
+	VTESTPD Y0, Y0
+	JNZ     stop
+	VMOVUPD 64(BX)(R9*8), Y0
+	VMOVUPD 64(SI)(R9*8), Y1
+	VCMPPD  $0x00, 1664(R8), Y0, Y0
+	VANDPD  2816(R8), Y1, Y1
+	VCMPPD  $0x16, 5248(R8), Y1, Y1
+	VORPD   Y1, Y0, Y0
+	VTESTPD Y0, Y0
+	JNZ     stop
+	VMOVUPD 96(BX)(R9*8), Y0
+	VMOVUPD 96(SI)(R9*8), Y1
+	VCMPPD  $0x00, 1664(R8), Y0, Y0
+	VANDPD  2816(R8), Y1, Y1
+	VCMPPD  $0x16, 5248(R8), Y1, Y1
+	VORPD   Y1, Y0, Y0
+	VTESTPD Y0, Y0
+	JNZ     stop
+	ADJSP   $+640
+	MOVQ    SP, R15
+	XORQ    R14, R14
+
+part0:
+	VMOVUPD        (BX)(R9*8), Y0
+	VMOVUPD        (SI)(R9*8), Y1
+	VANDPD         2816(R8), Y0, Y0
+	VMOVUPD        2944(R8), Y1
+	VCMPPD         $0x11, 3072(R8), Y0, Y2
+	VMOVUPD        Y0, Y3
+	VMULPD         3200(R8), Y0, Y4
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VBLENDVPD      Y2, 3328(R8), Y1, Y1
+	VPADDQ         3456(R8), Y3, Y2
+	VPSRLQ         $0x34, Y2, Y4
+	VPOR           3584(R8), Y4, Y4
+	VSUBPD         Y1, Y4, Y1
+	VPAND          1664(R8), Y2, Y2
+	VPSUBQ         Y2, Y3, Y2
+	VPADDQ         1792(R8), Y2, Y2
+	VPSRLQ         $0x30, Y2, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R10
+	VPEXTRQ        $0x01, X3, R11
+	VMOVQ          X4, R12
+	VPEXTRQ        $0x01, X4, R13
+	VBROADCASTF128 (DI)(R10*1), Y3
+	VINSERTF128    $0x01, (DI)(R12*1), Y3, Y3
+	VBROADCASTF128 (DI)(R11*1), Y4
+	VINSERTF128    $0x01, (DI)(R13*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VBROADCASTF128 16(DI)(R10*1), Y3
+	VINSERTF128    $0x01, 16(DI)(R12*1), Y3, Y3
+	VBROADCASTF128 16(DI)(R11*1), Y4
+	VINSERTF128    $0x01, 16(DI)(R13*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMSUB213PD    1792(R8), Y2, Y5
+	VMOVUPD        Y0, (R15)(R14*1)
+	VMOVUPD        Y1, 128(R15)(R14*1)
+	VMOVUPD        Y5, 256(R15)(R14*1)
+	VMOVUPD        Y6, 384(R15)(R14*1)
+	VMOVUPD        Y3, 512(R15)(R14*1)
+	ADDQ           $0x04, R9
+	ADDQ           $0x20, R14
+	CMPQ           R14, $0x00000080
+	JLT            part0
+	SUBQ           $0x10, R9
+	XORQ           R14, R14
+
+part1:
+	VMOVUPD        (SI)(R9*8), Y1
+	VMOVUPD        (R15)(R14*1), Y0
+	VMOVUPD        128(R15)(R14*1), Y1
+	VMOVUPD        256(R15)(R14*1), Y5
+	VMOVUPD        384(R15)(R14*1), Y6
+	VMOVUPD        512(R15)(R14*1), Y3
+	VFMADD231PD    5120(R8), Y1, Y6
+	VFMADD231PD    4992(R8), Y1, Y3
+	VMOVUPD        Y5, Y0
+	VMOVUPD        9984(R8), Y1
+	VFMADD213PD    10112(R8), Y1, Y0
+	VPAND          w000000000000000f<>+0(SB), Y0, Y0
+	VPSLLQ         $0x05, Y0, Y0
+	VEXTRACTI128   $0x01, Y0, X1
+	VMOVQ          X0, R10
+	VPEXTRQ        $0x01, X0, R11
+	VMOVQ          X1, R12
+	VPEXTRQ        $0x01, X1, R13
+	VBROADCASTF128 512(DI)(R10*1), Y1
+	VINSERTF128    $0x01, 512(DI)(R12*1), Y1, Y1
+	VBROADCASTF128 512(DI)(R11*1), Y2
+	VINSERTF128    $0x01, 512(DI)(R13*1), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y1
+	VBROADCASTF128 528(DI)(R10*1), Y1
+	VINSERTF128    $0x01, 528(DI)(R12*1), Y1, Y1
+	VBROADCASTF128 528(DI)(R11*1), Y2
+	VINSERTF128    $0x01, 528(DI)(R13*1), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y4
+	VUNPCKHPD      Y2, Y1, Y1
+	VADDPD         Y4, Y6, Y2
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        Y0, 128(R15)(R14*1)
+	VMOVUPD        Y2, 384(R15)(R14*1)
+	VMOVUPD        Y1, 512(R15)(R14*1)
+	ADDQ           $0x04, R9
+	ADDQ           $0x20, R14
+	CMPQ           R14, $0x00000080
+	JLT            part1
+	SUBQ           $0x10, R9
+	XORQ           R14, R14
+
+part2:
+	VMOVUPD      (SI)(R9*8), Y1
+	VMOVUPD      (R15)(R14*1), Y0
+	VMOVUPD      256(R15)(R14*1), Y5
+	VMOVUPD      128(R15)(R14*1), Y0
+	VMOVUPD      384(R15)(R14*1), Y2
+	VMOVUPD      512(R15)(R14*1), Y1
+	VMULPD       Y0, Y5, Y3
+	VFMSUB213PD  Y3, Y0, Y5
+	VSUBPD       1792(R8), Y0, Y0
+	VADDPD       Y0, Y3, Y4
+	VSUBPD       Y0, Y4, Y0
+	VSUBPD       Y0, Y3, Y0
+	VADDPD       Y0, Y5, Y0
+	VMULPD       Y4, Y4, Y3
+	VMOVUPD      Y4, Y5
+	VFMSUB213PD  Y3, Y4, Y5
+	VMOVUPD      10240(R8), Y6
+	VMOVUPD      10368(R8), Y7
+	VFMADD213PD  10496(R8), Y3, Y6
+	VFMADD213PD  10624(R8), Y3, Y7
+	VFMADD213PD  10752(R8), Y3, Y6
+	VFMADD213PD  10880(R8), Y3, Y7
+	VFMADD213PD  Y7, Y4, Y6
+	VMULPD       Y4, Y3, Y7
+	VFMADD213PD  Y1, Y7, Y6
+	VFMADD231PD  4864(R8), Y5, Y6
+	VMOVUPD      Y0, Y1
+	VFNMADD213PD Y0, Y4, Y1
+	VADDPD       Y1, Y6, Y0
+	VADDPD       Y4, Y2, Y1
+	VSUBPD       Y2, Y1, Y2
+	VSUBPD       Y2, Y4, Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y1, Y2
+	VFMADD231PD  4864(R8), Y3, Y2
+	VSUBPD       Y2, Y1, Y1
+	VFMADD231PD  4864(R8), Y3, Y1
+	VADDPD       Y1, Y0, Y3
+	VMOVUPD      Y2, 128(R15)(R14*1)
+	VMOVUPD      Y3, 256(R15)(R14*1)
+	ADDQ         $0x04, R9
+	ADDQ         $0x20, R14
+	CMPQ         R14, $0x00000080
+	JLT          part2
+	SUBQ         $0x10, R9
+	XORQ         R14, R14
+
+part3:
+	VMOVUPD     (SI)(R9*8), Y1
+	VMOVUPD     (R15)(R14*1), Y0
+	VMOVUPD     128(R15)(R14*1), Y2
+	VMOVUPD     256(R15)(R14*1), Y3
+	VADDPD      Y3, Y2, Y4
+	VSUBPD      Y2, Y4, Y2
+	VSUBPD      Y2, Y3, Y2
+	VCMPPD      $0x16, 5248(R8), Y0, Y3
+	VBLENDVPD   Y3, Y0, Y4, Y4
+	VCMPPD      $0x11, 5376(R8), Y0, Y3
+	VBLENDVPD   Y3, 5504(R8), Y4, Y4
+	VCMPPD      $0x00, 5376(R8), Y0, Y0
+	VBLENDVPD   Y0, 1664(R8), Y4, Y4
+	VMULPD      Y1, Y4, Y0
+	VFMSUB213PD Y0, Y1, Y4
+	VFMADD213PD Y4, Y1, Y2
+	VANDPD      2816(R8), Y0, Y1
+	VCMPPD      $0x15, 11008(R8), Y1, Y1
+	VMOVUPD     11008(R8), Y3
+	VMINPD      Y0, Y3, Y0
+	VMOVUPD     11136(R8), Y3
+	VMAXPD      Y0, Y3, Y0
+	VBLENDVPD   Y1, 5376(R8), Y2, Y2
+	VMOVUPD     Y0, (CX)(R9*8)
+	VMOVUPD     Y2, (DX)(R9*8)
+	ADDQ        $0x04, R9
+	ADDQ        $0x20, R14
+	CMPQ        R14, $0x00000080
+	JLT         part3
+	ADJSP       $-640
+	SUBQ        $0x10, AX
+	JGE         block
+
+blockdone:
+	ADDQ $0x10, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 
@@ -6610,7 +6827,7 @@ GLOBL tables<>(SB), RODATA|NOPTR, $1024
 
 // func powExpAVX2(dst []float64, p []float64, q []float64, x []float64, y []float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·powExpAVX2(SB), NOSPLIT, $0-120
+TEXT ·powExpAVX2(SB), NOSPLIT, $8-120
 	MOVQ dst_len+8(FP), AX
 	CMPQ p_len+32(FP), AX
 	JLT  short
@@ -6630,6 +6847,143 @@ TEXT ·powExpAVX2(SB), NOSPLIT, $0-120
 	ADDQ $0x3f, R9
 	ANDQ $-64, R9
 	XORQ R10, R10
+	SUBQ $0x14, AX
+	JLT  blockdone
+
+block:
+	ADJSP $+640
+	MOVQ  SP, BP
+	XORQ  R15, R15
+
+part0:
+	VMOVUPD        (DX)(R10*8), Y0
+	VMOVUPD        (BX)(R10*8), Y1
+	VMOVUPD        (SI)(R10*8), Y2
+	VMOVUPD        (DI)(R10*8), Y3
+	VMOVUPD        256(R9), Y2
+	VFMADD213PD    384(R9), Y0, Y2
+	VSUBPD         384(R9), Y2, Y1
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(R9), Y1, Y0
+	VPAND          w000000000000000f<>+0(SB), Y2, Y1
+	VPSLLQ         $0x04, Y1, Y1
+	VEXTRACTI128   $0x01, Y1, X3
+	VMOVQ          X1, R11
+	VPEXTRQ        $0x01, X1, R12
+	VMOVQ          X3, R13
+	VPEXTRQ        $0x01, X3, R14
+	VBROADCASTF128 (R8)(R11*1), Y1
+	VINSERTF128    $0x01, (R8)(R13*1), Y1, Y1
+	VBROADCASTF128 (R8)(R12*1), Y4
+	VINSERTF128    $0x01, (R8)(R14*1), Y4, Y4
+	VUNPCKLPD      Y4, Y1, Y3
+	VUNPCKHPD      Y4, Y1, Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y2, (BP)(R15*1)
+	VMOVUPD        Y3, 160(BP)(R15*1)
+	VMOVUPD        Y0, 320(BP)(R15*1)
+	ADDQ           $0x04, R10
+	ADDQ           $0x20, R15
+	CMPQ           R15, $0x000000a0
+	JLT            part0
+	SUBQ           $0x14, R10
+	XORQ           R15, R15
+
+part1:
+	VMOVUPD      (BX)(R10*8), Y1
+	VMOVUPD      (SI)(R10*8), Y2
+	VMOVUPD      (DI)(R10*8), Y3
+	VMOVUPD      (BP)(R15*1), Y2
+	VMOVUPD      160(BP)(R15*1), Y3
+	VMOVUPD      320(BP)(R15*1), Y0
+	VPAND        1536(R9), Y2, Y2
+	VSUBPD       384(R9), Y2, Y3
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD 640(R9), Y3, Y1
+	VADDPD       Y1, Y0, Y4
+	VSUBPD       Y0, Y4, Y0
+	VSUBPD       Y0, Y1, Y1
+	VMULPD       Y4, Y4, Y3
+	VMOVUPD      768(R9), Y0
+	VMOVUPD      896(R9), Y5
+	VFMADD213PD  1024(R9), Y3, Y0
+	VFMADD213PD  1152(R9), Y3, Y5
+	VFMADD213PD  1280(R9), Y3, Y0
+	VFMADD213PD  1408(R9), Y3, Y5
+	VFMADD213PD  Y5, Y4, Y0
+	VFMADD213PD  Y1, Y3, Y0
+	VMOVUPD      Y2, (BP)(R15*1)
+	VMOVUPD      Y4, 320(BP)(R15*1)
+	VMOVUPD      Y0, 480(BP)(R15*1)
+	ADDQ         $0x04, R10
+	ADDQ         $0x20, R15
+	CMPQ         R15, $0x000000a0
+	JLT          part1
+	SUBQ         $0x14, R10
+	XORQ         R15, R15
+
+part2:
+	VMOVUPD     (SI)(R10*8), Y2
+	VMOVUPD     (DI)(R10*8), Y3
+	VMOVUPD     160(BP)(R15*1), Y3
+	VMOVUPD     (BP)(R15*1), Y2
+	VMOVUPD     320(BP)(R15*1), Y4
+	VMOVUPD     480(BP)(R15*1), Y0
+	VMULPD      Y4, Y3, Y1
+	VFMSUB213PD Y1, Y3, Y4
+	VFMADD213PD Y4, Y3, Y0
+	VADDPD      Y0, Y1, Y4
+	VSUBPD      Y1, Y4, Y1
+	VSUBPD      Y1, Y0, Y0
+	VADDPD      Y4, Y3, Y1
+	VSUBPD      Y3, Y1, Y3
+	VSUBPD      Y3, Y4, Y3
+	VADDPD      Y0, Y3, Y0
+	VADDPD      Y0, Y1, Y0
+	VPSLLQ      $0x30, Y2, Y1
+	VPSRAD      $0x01, Y1, Y2
+	VPAND       1664(R9), Y2, Y2
+	VPSUBQ      Y2, Y1, Y1
+	VPADDQ      1792(R9), Y2, Y2
+	VMULPD      Y2, Y0, Y0
+	VPADDQ      1792(R9), Y1, Y1
+	VMULPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (BP)(R15*1)
+	ADDQ        $0x04, R10
+	ADDQ        $0x20, R15
+	CMPQ        R15, $0x000000a0
+	JLT         part2
+	SUBQ        $0x14, R10
+	XORQ        R15, R15
+
+part3:
+	VMOVUPD   (SI)(R10*8), Y2
+	VMOVUPD   (DI)(R10*8), Y3
+	VMOVUPD   (BP)(R15*1), Y0
+	VMULPD    9728(R9), Y3, Y1
+	VROUNDPD  $0x09, Y1, Y4
+	VCMPPD    $0x00, Y4, Y1, Y1
+	VROUNDPD  $0x09, Y3, Y4
+	VCMPPD    $0x00, Y4, Y3, Y4
+	VANDPD    2688(R9), Y2, Y5
+	VXORPD    Y5, Y0, Y5
+	VBLENDVPD Y1, Y0, Y5, Y5
+	VCMPPD    $0x11, 5376(R9), Y2, Y1
+	VBLENDVPD Y1, 5504(R9), Y0, Y0
+	VBLENDVPD Y4, Y5, Y0, Y0
+	VCMPPD    $0x00, 5376(R9), Y3, Y1
+	VBLENDVPD Y1, 1792(R9), Y0, Y0
+	VMOVUPD   Y0, (CX)(R10*8)
+	ADDQ      $0x04, R10
+	ADDQ      $0x20, R15
+	CMPQ      R15, $0x000000a0
+	JLT       part3
+	ADJSP     $-640
+	SUBQ      $0x14, AX
+	JGE       block
+
+blockdone:
+	ADDQ $0x14, AX
 	SUBQ $0x04, AX
 	JLT  vectordone
 

@@ -50,7 +50,7 @@ func powHalves() {
 		Name: "powLog",
 		Doc: "\tfor i, x := range x[:len(p)] { p[i], q[i] = y[i]*log(x) }\n\n" +
 			"as a pair that exp takes, up to where y is not finite or x is -Inf; it returns how many it did.",
-		Dst: "p, q", Args: "x, y",
+		Dst: "p, q", Args: "x, y", Parts: 4,
 		Setup: func() { // "" keeps apart what is not wanted together
 			setup([]group{{"logRecip", "", "logHi", "logLo"}, {"powRecip", "", "powHi", "powLo"}}, nil)
 		},
@@ -61,7 +61,7 @@ func powHalves() {
 		},
 	}.Write()
 	Map{
-		Name: "powExp", Args: "p, q, x, y",
+		Name: "powExp", Args: "p, q, x, y", Parts: 4,
 		Doc:   "\tfor i, x := range x[:len(dst)] { dst[i] = exp(p[i]+q[i]) } // with the sign of the power, 1 where y is 0, and NaN",
 		Setup: func() { setup([]group{exps}, nil) },
 		Body:  func(x []V) []V { return []V{powExp(x[0], x[1], func(i int) V { return x[2+i] })} },

@@ -17,8 +17,8 @@ import (
 // the other, then through the next, and what that reads of them waits in memory: the chain of a part is
 // short, and those of several vectors are held at a time.
 
-// mostWaiting is how many bytes may wait: a kernel has some 800 of the stack.
-const mostWaiting = 704
+// mostWaiting is how many bytes may wait: a kernel and what takes its arguments to it have 792 of the stack.
+const mostWaiting = 640
 
 // A span is where steps write and read an operand.
 type span struct {
