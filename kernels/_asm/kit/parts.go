@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"fmt"
 	"log"
 	"slices"
 
@@ -19,8 +18,14 @@ import (
 // on a Zen 1 of the time whole: cosh .69, tanh and sigmoid with their slopes .79 and .75, log .81, exp .83,
 // pow .85; log1p, its twin and the inverse hyperbolic functions 1.
 
-// mostWaiting is how many bytes may wait: a kernel and what takes its arguments to it have 792 of the stack.
-const mostWaiting = 640
+// mostWaiting is how many bytes may wait, and stackTaken how many are taken so that vectors lie in one line: a
+// kernel and what takes its arguments to it have 792 of the stack.
+const (
+	mostWaiting = stackTaken - 32
+	stackTaken  = 640
+
+	mostVectors = 4 // of a block
+)
 
 // A span is where steps write and read an operand.
 type span struct {
@@ -133,29 +138,32 @@ func waiters(spans []*span, ends []int, args []V) (all []*waiter, places int) {
 	return all, len(busy)
 }
 
-// blocks writes the loop over blocks of vectors that go through the parts of a body.
+// blocks writes the loop over blocks of vectors that go through the parts of a body. Parts are not loops over
+// the vectors of a block: those end after so few turns that a core that does other things in between
+// mistakes where, and exp took 1.4 of its time.
 func (l *loops) blocks() {
 	var steps []step
-	keep = &steps
 	var args []V
+	u := 0 // the vector at hand
+	keep = &steps
 	for _, a := range l.args {
 		v := New()
-		Do(func() { l.load(a, 0, v) }, v)
+		Do(func() { l.load(a, u, v) }, v)
 		args = append(args, v)
 	}
 	for d, v := range l.Body(append(slices.Clone(args), l.fixed...)) {
-		Do(func() { l.store(l.dst[d], 0, v) }, v)
+		Do(func() { l.store(l.dst[d], u, v) }, v)
 	}
 	keep = nil
 	spans := spansOf(steps)
 	cuts := ends(steps, spans, l.Parts, args)
 	waiting, places := waiters(spans, cuts, args)
-	vectors := min(mostWaiting/(32*max(places, 1)), 8)
+	vectors := min(mostWaiting/(32*max(places, 1)), mostVectors)
 	if vectors < 2 {
 		log.Fatalf("%s: %d vectors wait", l.Name, places)
 	}
-	size, at, base := l.lanes*vectors, GP64(), GP64()
-	where := func(w *waiter) Mem { return Mem{Base: base, Index: at, Scale: 1, Disp: 32 * vectors * w.place} }
+	size, base := l.lanes*vectors, GP64()
+	where := func(w *waiter) Mem { return Mem{Base: base, Disp: 32 * (vectors*w.place + u)} }
 	SUBQ(Imm(uint64(size)), l.n)
 	JLT(LabelRef("blockdone"))
 	Label("block")
@@ -164,38 +172,33 @@ func (l *loops) blocks() {
 			l.Stop(l.arguments(u))
 		}
 	}
-	moveStack(mostWaiting)
+	moveStack(stackTaken)
 	Instruction(&ir.Instruction{Opcode: "MOVQ", Operands: []Op{reg.StackPointer, base}, Inputs: []Op{reg.StackPointer}, Outputs: []Op{base}})
+	ADDQ(Imm(31), base)
+	ANDQ(I32(-32), base)
 	for i, end := range cuts[1:] {
-		XORQ(at, at)
-		label := fmt.Sprint("part", i)
-		Label(label)
-		for _, w := range waiting {
-			switch {
-			case i < w.from || i > w.to:
-			case w.arg >= 0:
-				l.load(l.args[w.arg], 0, w.v)
-			default:
-				VMOVUPD(where(w), w.v)
+		for u = range vectors {
+			for _, w := range waiting {
+				switch {
+				case i < w.from || i > w.to:
+				case w.arg >= 0:
+					l.load(l.args[w.arg], u, w.v)
+				default:
+					VMOVUPD(where(w), w.v)
+				}
 			}
-		}
-		for _, s := range steps[cuts[i]:end] {
-			s.write()
-		}
-		for _, w := range waiting {
-			if w.arg < 0 && w.changes[i] && w.from <= i+1 && i < w.to {
-				VMOVUPD(w.v, where(w))
+			for _, s := range steps[cuts[i]:end] {
+				s.write()
 			}
-		}
-		ADDQ(Imm(uint64(l.lanes)), l.i)
-		ADDQ(Imm(32), at)
-		CMPQ(at, U32(32*vectors))
-		JLT(LabelRef(label))
-		if end < len(steps) {
-			SUBQ(Imm(uint64(size)), l.i)
+			for _, w := range waiting {
+				if w.arg < 0 && w.changes[i] && w.from <= i+1 && i < w.to {
+					VMOVUPD(w.v, where(w))
+				}
+			}
 		}
 	}
-	moveStack(-mostWaiting)
+	moveStack(-stackTaken)
+	ADDQ(Imm(uint64(size)), l.i)
 	SUBQ(Imm(uint64(size)), l.n)
 	JGE(LabelRef("block"))
 	Label("blockdone")
