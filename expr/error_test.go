@@ -230,6 +230,8 @@ func TestForeign(t *testing.T) {
 		{"select", "where(c1, x1, where(c2, x2, y))"}, // lists of conditions in NumPy, one in others
 		{"cosec", "write csc(x)"},                     // not cos
 		{"sqr", "write x^2"},                          // not sqrt
+		{"bucketize", "write digitize(x, bins)"},
+		{"cdist", "newaxis"}, // not cast
 		{"x", ""},
 	} {
 		if got := Foreign(row.word); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {
