@@ -86,18 +86,8 @@ func (q *quick) do(m *maker, l *Line) bool {
 	case DoZMul:
 		if m.isDoubled(l) {
 			m.halves(l)
-			break
-		}
-		a, b := m.arg(0), m.arg(1)
-		switch {
-		case m.ends(0): // VFMADD213PD
-			m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(0), b, register(m.nothing()), 0, false, -1)
-		case m.ends(1):
-			m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(1), a, register(m.nothing()), 0, false, -1)
-		default:
-			d := m.result(true)
-			m.move(d, m.nothing())
-			m.multiplyAdd(added, d, a, register(b))
+		} else {
+			m.quickProduct()
 		}
 	default:
 		m.do(l)
@@ -106,6 +96,21 @@ func (q *quick) do(m *maker, l *Line) bool {
 		q.look(m, m.values[v].reg)
 	}
 	return true
+}
+
+// quickProduct writes a strong zero product where it is an ordinary one.
+func (m *maker) quickProduct() {
+	a, b := m.arg(0), m.arg(1)
+	switch {
+	case m.ends(0): // VFMADD213PD
+		m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(0), b, register(m.nothing()), 0, false, -1)
+	case m.ends(1):
+		m.vector(m.packed(m0F38, 0xa8), m.width, m.takeOver(1), a, register(m.nothing()), 0, false, -1)
+	default:
+		d := m.result(true)
+		m.move(d, m.nothing())
+		m.multiplyAdd(added, d, a, register(b))
+	}
 }
 
 // look makes q.reg NaN where r is not finite.

@@ -56,8 +56,7 @@ func (m *maker) halves(l *Line) {
 		if m.quick == nil || l.Do != DoZMul {
 			m.do(l)
 		} else {
-			m.move(made[h], m.nothing())
-			m.vector(opcode{m0F38, p66, 0xb8, 1}, m.width, made[h], m.half.args[0], register(m.half.args[1]), 0, false, -1)
+			m.quickProduct()
 		}
 		m.single, m.half, m.locked = true, nil, locked
 		m.vector(opcode{m0F, p66, 0x5a, 1}, m.width, made[h], 0, register(made[h]), 0, false, -1) // VCVTPD2PS

@@ -35,10 +35,7 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if width == one {
 		return nil, Call{}
 	}
-	size := int32(8)
-	if single {
-		size = 4
-	}
+	_, size := width.elements(single)
 	var room [64]int32
 	layout := append(room[:0], int32(stride), size)
 	note := func(p int32) {
@@ -68,13 +65,18 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	return x, Call{entry: x.entry}
 }
 
+// elements are how many numbers a vector has, and their bytes.
+func (l length) elements(single bool) (lanes, size int32) {
+	if single {
+		return 2 * int32(l.lanes()), 4
+	}
+	return int32(l.lanes()), 8
+}
+
 // written is the code of lines, with numbers in registers for all vectors where hoists says so.
 func written(width length, single bool, lines []Line, stride int, column func(place int32) Column, pieces []Piece, hoists bool) *maker {
 	m := &maker{width: width, single: single, column: column, pieces: pieces}
-	lanes, size := int32(width.lanes()), int32(8)
-	if single {
-		lanes, size = 2*lanes, 4
-	}
+	lanes, size := width.elements(single)
 	m.number(lines)
 	if width == four {
 		m.findTruths()

@@ -83,7 +83,7 @@ func (m *maker) tellBoth(op byte) {
 // condition is where argument k is not 0.
 func (m *maker) condition(k int) mask {
 	a := m.arg(k)
-	if m.half == nil && m.isTruth(m.args[m.now][k]) {
+	if m.isTruth(m.args[m.now][k]) { // of no line that is written in halves
 		return mask(a)
 	}
 	return m.compare(a, isNotEqual, register(m.nothing()))

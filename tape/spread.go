@@ -61,11 +61,15 @@ func (sp *spread) axis(d, st int) {
 	}
 }
 
-// place is where element i of what is spread lies.
-func (sp *spread) place(i int) (off int) {
+// place is where element i of what is spread lies. Index becomes its index, unless it is nil.
+func (sp *spread) place(i int, index []int) (off int) {
 	for k := len(sp.dims) - 1; k >= 0; k-- {
-		off += i % sp.dims[k] * sp.strides[k]
+		at := i % sp.dims[k]
 		i /= sp.dims[k]
+		off += at * sp.strides[k]
+		if index != nil {
+			index[k] = at
+		}
 	}
 	return off
 }
@@ -149,12 +153,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	if n > len(idx) {
 		index = make([]int, n)
 	}
-	off, rest := 0, start
-	for i := n - 1; i >= 0; i-- {
-		index[i] = rest % sp.dims[i]
-		rest /= sp.dims[i]
-		off += index[i] * sp.strides[i]
-	}
+	off := sp.place(start, index)
 	inner, step := sp.dims[n-1], sp.strides[n-1]
 	for k := 0; k < len(dst); {
 		if rows := (len(dst) - k) / inner; n > 1 && rows > 0 && index[n-1] == 0 && rowsAtOnce(inner, step, sp.strides[n-2]) {

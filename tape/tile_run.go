@@ -362,12 +362,12 @@ func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, load
 		case l.row > 0:
 			row := w.turns.rows[i]
 			if !s.filled {
-				repeat(row, copy(row, loads[i][l.sp.place(s.first):][:l.row]))
+				repeat(row, copy(row, loads[i][l.sp.place(s.first, nil):][:l.row]))
 			}
 			at[l.slot] = unsafe.Pointer(&row[(from-s.first)%l.row])
 			s.filled = true
 		case !s.filled:
-			slot, v := w.slot(l.slot), loads[i][l.sp.place(from)]
+			slot, v := w.slot(l.slot), loads[i][l.sp.place(from, nil)]
 			if slot[0] = v; code.fills[i] || !code.rows {
 				kernels.Fill(slot, v)
 			}

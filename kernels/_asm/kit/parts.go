@@ -191,7 +191,7 @@ func (l *loops) blocks() {
 				s.write()
 			}
 			for _, w := range waiting {
-				if w.arg < 0 && w.changes[i] && w.from <= i+1 && i < w.to {
+				if w.arg < 0 && w.changes[i] && i < w.to {
 					VMOVUPD(w.v, where(w))
 				}
 			}
