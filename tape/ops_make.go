@@ -16,7 +16,13 @@ var constructorRows = []Op{
 	}},
 	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
 	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
-	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.inShape(c.ref(1), c.t.Shape(c.ref(0))) }},
+	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value {
+		v := c.ref(1)
+		if d := c.t.DTypeOf(c.ref(0)); d.IsFloat() {
+			v = c.t.cast(v, d)
+		}
+		return c.inShape(v, c.t.Shape(c.ref(0)))
+	}},
 	{Name: "eye", Alias: []string{"identity"}, Args: "#n, #m=None, #k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
 		n := c.int(0)
 		m := n
@@ -50,7 +56,7 @@ var constructorRows = []Op{
 		for i := range out.Data {
 			out.Data[i] = a + float64(i)*s
 		}
-		if c.lo.body > 0 {
+		if c.lo.body > 0 || math.Max(math.Abs(a), math.Abs(b)) <= 1<<24 { // beyond, what may be places would be others as float32
 			return c.t.ownTensor(out)
 		}
 		return c.t.Tensor(out)

@@ -250,7 +250,7 @@ func (r *recording) fits(inputs []Input) bool {
 // fit reports whether value b has the form that the recording was made for, a, and lists its
 // tensors.
 func (r *recording) fit(a, b *tensor.Value) bool {
-	if a.Kind != b.Kind || a.Frozen != b.Frozen || a.Why != b.Why || len(a.List) != len(b.List) || len(a.Fields) != len(b.Fields) {
+	if a.Kind != b.Kind || a.Frozen != b.Frozen || a.Said != b.Said || a.Why != b.Why || len(a.List) != len(b.List) || len(a.Fields) != len(b.Fields) {
 		return false
 	}
 	switch a.Kind {

@@ -136,7 +136,11 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 		return nil, err
 	}
 	a.Targets[0].Value.Leaves("", func(_ string, v *tensor.Value) {
-		if v.Kind == tensor.KindTensor && v.Tensor.DType == tensor.Float32 {
+		if v.Kind != tensor.KindTensor {
+			return
+		}
+		v.Said = v.Tensor.DType != dt
+		if v.Tensor.DType == tensor.Float32 {
 			kernelsFloat32(v.Tensor.Data, v.Tensor.Data) // a written number is rounded by what is done with it
 		}
 	})

@@ -106,7 +106,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		}
 		for range 2 {
 			if t.isNum(y, 1) && t.ins[x].dtype.IsFloat() {
-				return x, true
+				return t.cast(x, promote(t.ins[x].dtype, t.ins[y].dtype)), true
 			}
 			x, y = y, x
 		}

@@ -725,6 +725,7 @@ func TestDTypes(t *testing.T) {
 		{"sum([true, false])", "int64"}, {"prod([true, false])", "int64"}, {"median(int64([1, 2]))", "float64"}, {"mT(int64([[1, 2]]))", "int64"}, {"mean(int64([1, 2]))", "float64"}, {"[1, 2] > 1", "bool"}, {"range(3)", "int64"}, {"floor(2.5)", "float64"},
 		{"where(true, int64(1), int64(2))", "int64"}, {"where(true, 1, int64(2))", "float64"}, {"max(int64([1, 2]))", "int64"}, {"-true", "int64"},
 		{"[int64(1), 2.5]", "float64"}, {"concat([float32([1]), float32([2])])", "float32"}, {"softmax(float32([1, 2]))", "float32"},
+		{"float32(3)*1", "float64"}, {"1*float32(3)", "float64"}, {"float32(3)*float32(1)", "float32"}, {"full_like(float32([1, 2]), 3)", "float32"}, {"full_like(int64([1, 2]), 0.5)", "float64"},
 		{"softmax_cross_entropy(float32([1, 2]), int64([1, 0]))", "float32"}, {"softmax_cross_entropy(float32([1, 2]), [true, false])", "float32"}, {"sigmoid_cross_entropy(float32(1), 1)", "float64"},
 	} {
 		if got := ask(t, "eval", r.text).Targets[0].Value.Tensor.DType.String(); got != r.want {
@@ -740,6 +741,21 @@ func TestDTypes(t *testing.T) {
 	} {
 		if got := ask(t, "eval", r.text, "x=float32(3)", "y=2").Targets[0].Value.Tensor.DType.String(); got != r.want {
 			t.Errorf("%s with a float32 x is %s, want %s", r.text, got, r.want)
+		}
+	}
+	// --dtype float32 is what numbers, lists of them and what has no dtype of its own are.
+	for _, r := range []struct{ text, want string }{
+		{"x", "float32"}, {"x*1.1", "float32"}, {"arange(3)*x", "float32"}, {"arange(2^24 + 2)[-1]", "float64"}, {"linspace(0, 1, 3)", "float32"},
+		{"float64(x)*2", "float64"}, {"d", "float64"}, {"d*x", "float64"}, {"grad(d*x, d)", "float64"}, {"grad(d*x, x)", "float32"}, {"i", "int64"}, {"i/2", "float32"},
+	} {
+		q := question(t, "eval", r.text, "x=0.1", "d=0.1", "i=int64(3)")
+		q.DType, q.Inputs[1].Value.Said = tensor.Float32, true
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Targets[0].Value.Tensor.DType.String(); got != r.want {
+			t.Errorf("--dtype float32: %s is %s, want %s", r.text, got, r.want)
 		}
 	}
 	q := question(t, "grad", "x*1.1", "x=0.1")

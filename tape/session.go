@@ -272,7 +272,7 @@ func (s *session) input(in Input) {
 			s.leaves = append(s.leaves, None)
 			return &none{why: v.Why}
 		}
-		return s.inputLeaf(path, v.Tensor, s.unwatched(in, path, v))
+		return s.inputLeaf(path, v, s.unwatched(in, path, v))
 	})
 	if r, ok := v.(Ref); ok {
 		s.lo.top.names[in.Name] = s.lo.leaves[r]
@@ -300,8 +300,9 @@ func (s *session) unwatched(in Input, path string, v *tensor.Value) string {
 }
 
 // inputLeaf records a tensor of an input, which is not watched if there is a reason why.
-func (s *session) inputLeaf(path string, x *tensor.Tensor, why string) Ref {
-	if s.q.DType == tensor.Float32 && x.DType == tensor.Float64 {
+func (s *session) inputLeaf(path string, v *tensor.Value, why string) Ref {
+	x := v.Tensor
+	if s.q.DType == tensor.Float32 && x.DType == tensor.Float64 && !v.Said {
 		y := *x
 		y.DType, y.Data = tensor.Float32, slices.Clone(x.Data)
 		kernelsFloat32(y.Data, y.Data)

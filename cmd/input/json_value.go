@@ -155,6 +155,7 @@ func (p *parser) tensorOf(o *object) *tensor.Value {
 	}
 	if o.dtypeAt > 0 {
 		p.convert(t, nested, o.dtype, o.dtypeAt, o.dataAt)
+		data.Said = true
 	}
 	return data
 }

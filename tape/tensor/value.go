@@ -28,6 +28,7 @@ type Value struct {
 	Fields []Field
 	Why    string // KindNone: why there is no value
 	Frozen string // KindTensor: why it is no source though it is real, or ""
+	Said   bool   // KindTensor: its dtype was asked for, and is not the default
 	Open   bool   // KindList: entries were given by their numbers, and those behind the last have no value
 }
 
