@@ -431,6 +431,7 @@ var mistakes = []struct {
 
 	// statements
 	{"x[0] = 3", 1, 6, "cannot assign to x[0]", "tensors do not change"},
+	{"x[0] := 3", 1, 6, "cannot assign to x[0]", "tensors do not change"},
 	{"[a, b] = x", 1, 8, "cannot assign to [a, b]", "a, b = …"},
 	{"x + 1 = 3", 1, 7, "cannot assign to x + 1", "=="},
 	{"(f(x)) = 3", 1, 8, "cannot assign", ""},

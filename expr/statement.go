@@ -258,7 +258,7 @@ func (p *parser) assignTo(x Expr) {
 		hint = "without the brackets it unpacks: a, b = …"
 	case *Index:
 		hint = "tensors do not change: build a new one, with where or concatenate"
-		if p.tok.Kind == SetState || strings.HasSuffix(p.source(x.Span), "_]") { // as Mathematica defines a function
+		if strings.HasSuffix(p.source(x.Span), "_]") { // as Mathematica defines a function
 			hint = "a function is written f(x) = …"
 		}
 	}
