@@ -121,6 +121,7 @@ var mistakes = []struct {
 	{text: "sum(x, axis=2)", kind: "shape", msg: "axis 2 is out of range", line: 1, col: 13, inputs: xs("x=[1, 2, 3]")},
 	{text: "sum(x, axis=(0, 0))", kind: "shape", msg: "twice", inputs: xs("x=[1, 2, 3]"), line: 1, col: 13, hint: "leave one of them out"},
 	{text: "reshape(x, (2, 2))", kind: "shape", msg: "3 elements of shape (3,) do not fit into shape (2, 2)", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "a size of -1"},
+	{text: "reshape(zeros(0), (-1, 0))", kind: "shape", msg: "0 elements of shape (0,) do not fit into shape (-1, 0)", line: 1, col: 1, hint: "beside a size of 0"},
 	{text: "full_like(1, [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to ()", line: 1, col: 1},
 	{text: "full((2, 3), [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to (2, 3)", line: 1, col: 1},
 	{text: "pad(ones(2, 2), 1, [1, 2])", kind: "shape", msg: "pad puts one number around, not a tensor of shape (2,)", line: 1, col: 20},

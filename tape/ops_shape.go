@@ -197,10 +197,13 @@ func (c *call) target(s []int, size int) tensor.Shape {
 		out[free] = size / n
 		n = size
 	}
-	if n != size {
+	if n != size || free >= 0 && n == 0 {
 		hint := "a size of -1 is what the others leave"
 		if free >= 0 {
 			hint = "the other sizes do not divide " + itoa(size)
+		}
+		if n == size {
+			hint = "beside a size of 0 a size of -1 may be any: write which"
 		}
 		c.advise("shape", hint, "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
 	}
