@@ -198,7 +198,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 			}
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
-		case op == opSlice && t.size(a) >= leastMoved:
+		case op == opSlice && t.isLarge(t.size(a)):
 			if v.cuts == nil {
 				v.cuts = map[Ref][]cut{}
 			}

@@ -236,7 +236,12 @@ func (x *plannedRun) leaveBlock(out []float64, sums [][]float64) {
 		row := x.rowOf(i)
 		for k, a := range l.adds {
 			v := values[k].in(row)
-			kernels.Accumulate(fromRow(sums[a.sum], l.sums[a.sum].shape, places[k].in(row)[0])[:len(v)], v)
+			to := fromRow(sums[a.sum], l.sums[a.sum].shape, places[k].in(row)[0])[:len(v)]
+			if n := body.points(a.value); n > 1 {
+				addTurned(to, v, n, len(v)/n, l.sums[a.sum].shape[1:].Size()/n)
+			} else {
+				kernels.Accumulate(to, v)
+			}
 		}
 	}
 }

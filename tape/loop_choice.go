@@ -36,34 +36,47 @@ const (
 // that is less work. The plan of a step does one row of a derivative at a time, where code does
 // many: there only large values decide.
 func (l *loop) planned(extra ...Ref) bool {
-	t := l.body
-	live := t.live(l.wanted(extra...))
-	varies := l.varies(live)
-	var work stepWork
-	for i, on := range live {
-		r := Ref(i)
-		if !on || slices.Contains(l.arrays, r) {
-			continue
-		}
-		if t.size(r) >= plannedFrom {
-			return true
-		}
-		if varies[r] {
-			work.add(t, r, varies, len(extra) == 0)
-		}
+	work, large := l.work(extra...)
+	if large {
+		return true
 	}
 	steps := float64(max(l.n, 1))
 	if len(extra) > 0 { // it is not known how many
 		steps = counted
 	}
-	made, coded := coding*work.numbers, work.coded
-	switch {
-	case work.numbers > mostSplit:
-		made = coding * work.operations
-	case worthMaking(int(work.numbers), int(steps), knotSaves):
-		made, coded = made+pieceMade+lineMade*work.numbers, work.machine
+	return !l.many && planCosts*work.byPlan(steps) < work.byCode(steps)
+}
+
+// work is how long a step takes, and whether a value in it is large.
+func (l *loop) work(extra ...Ref) (work stepWork, large bool) {
+	t := l.body
+	live := t.live(l.wanted(extra...))
+	varies := l.varies(live)
+	for i, on := range live {
+		r := Ref(i)
+		if !on || slices.Contains(l.arrays, r) {
+			continue
+		}
+		large = large || t.size(r) >= plannedFrom
+		if varies[r] {
+			work.add(t, r, varies, len(extra) == 0)
+		}
 	}
-	return !l.many && planCosts*(planning*work.operations+work.planned*steps) < made+coded*steps
+	return work, large
+}
+
+// byPlan is how long so many steps take, and what they need.
+func (w *stepWork) byPlan(steps float64) float64 { return planning*w.operations + w.planned*steps }
+
+// byCode is the same of code.
+func (w *stepWork) byCode(steps float64) float64 {
+	switch {
+	case w.numbers > mostSplit:
+		return coding*w.operations + w.coded*steps
+	case worthMaking(int(w.numbers), int(steps), knotSaves):
+		return coding*w.numbers + pieceMade + lineMade*w.numbers + w.machine*steps
+	}
+	return coding*w.numbers + w.coded*steps
 }
 
 // rollFrom is the number of steps from which a loop is worth rolling whatever they do, and
@@ -117,12 +130,13 @@ func (l *loop) fewPay(extra ...Ref) bool {
 // rowsPay is fewPay where there may be derivatives with many rows, of tensors. An operation of
 // every step then takes some 3 microseconds, or 8 where it is neither elementwise nor a move:
 // there are many of both on the way back. The code of a rolled loop does every number of every
-// row by itself, in 6 nanoseconds. Jacobians and Hessians through 20 and 40 steps of Lorenz'
-// equations, of a pendulum by Runge and Kutta, of Kalman's filter and of a layer of 8 took .07 to
-// .9 times as long as unrolled.
+// row by itself, in 6 nanoseconds; or all rows go through the steps together (loop_along.go). Jacobians and
+// Hessians through 20 and 40 steps of Lorenz' equations, of a pendulum by Runge and Kutta, of Kalman's filter and of a
+// layer of 8 took .07 to .9 times as long as unrolled.
 func (l *loop) rowsPay() bool {
-	recorded, coded, _ := l.rowsCost()
-	return float64(l.n)*(recorded-coded) > 110
+	rows := l.rowsCost()
+	steps := float64(l.n)
+	return steps*(rows.recorded-rows.coded) > 110 || steps*(rows.recorded-rows.together) > 110+rows.plans
 }
 
 // rowsLose reports whether there may be derivatives with many rows, of so many numbers that as many
@@ -133,44 +147,56 @@ func (l *loop) rowsLose() bool {
 	if !l.many || l.n > mostUnrolled {
 		return false
 	}
-	recorded, coded, elementwise := l.rowsCost()
-	return elementwise && coded > 2*recorded
+	rows := l.rowsCost()
+	return rows.elementwise && rows.coded > 2*rows.recorded
 }
 
-// rowsCost is what a step of derivatives with many rows takes in microseconds, recorded and by
-// its code, and whether it is elementwise throughout.
-func (l *loop) rowsCost() (recorded, coded float64, elementwise bool) {
+// A rowsCost is what a step of derivatives with many rows takes in microseconds, recorded, by its code for each row, and
+// with all rows together, which take as much again to be planned; and whether it is elementwise throughout.
+type rowsCost struct {
+	recorded, coded, together, plans float64
+	elementwise                      bool
+}
+
+// rowsCost estimates it.
+func (l *loop) rowsCost() (c rowsCost) {
 	t := l.body
 	state, work := 0, 0.0
 	for _, c := range l.carry {
 		state += t.size(c)
 	}
-	elementwise = true
+	c.elementwise = true
 	for i, on := range t.live(l.wanted()) {
 		r := Ref(i)
 		op := t.ins[r].Op()
 		if !on || t.known(r) || op == opSlot || op == opLoad {
 			continue
 		}
-		elementwise = elementwise && op.elementwise()
+		c.plans += 16 * planning / 1e3 // there and back, twice for second derivatives, and where values lie
+		c.elementwise = c.elementwise && op.elementwise()
 		switch {
 		case op == opMatmul:
 			p := t.productOf(r)
 			work += float64(p.m) * float64(p.n) * float64(p.k)
-			recorded += 8
+			c.recorded += 8
+			c.together += 0.5
 		case op.elementwise() || op.moves():
 			work += float64(t.size(r))
-			recorded += 3
+			c.recorded += 3
+			c.together += 0.2
 		default:
 			size := t.size(r)
 			for _, a := range t.Args(r) {
 				size = max(size, t.size(a))
 			}
 			work += float64(size)
-			recorded += 8
+			c.recorded += 8
+			c.together += 0.5
 		}
 	}
-	return recorded, 6e-3 * float64(state) * work, elementwise
+	c.coded = 6e-3 * float64(state) * work
+	c.together += 0.3e-3 * float64(state) * work
+	return c
 }
 
 // A loop whose way back may keep more than wholeKept bytes is recorded as several, which may
@@ -251,7 +277,7 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 	default:
 		planned, coded = 100+n, 100+n
 	}
-	if !steady {
+	if !steady || t.ins[r].batch != 0 && !op.elementwise() { // Go does it
 		planned += 100
 	}
 	if machine == 0 {

@@ -54,6 +54,8 @@ type loopCodes struct {
 
 	known, planned bool           // whether the steps are planned
 	idle           []*plannedStep // plans of them that nobody uses
+
+	wide []alongKey // loops whose steps take all points of a batch
 }
 
 // steps is a plan of l's steps that nobody else uses; nil where they have code.

@@ -71,7 +71,7 @@ func (l *loop) wanted(extra ...Ref) []Ref {
 func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 	s := &plannedStep{l: l}
 	if cond == None {
-		if s.totals = l.totals(); s.isMoving() {
+		if s.totals = l.totals(); len(l.body.axes) > 0 || s.isMoving() {
 			s.alone, s.totals = true, nil
 		}
 	}
@@ -105,6 +105,7 @@ func (t *Tape) copied(n int, limit int64) *Tape {
 	c := t.desk.another().open()
 	c.ins = append(c.ins[:0], t.ins[:n]...)
 	c.more, c.shapes, c.attrs = append(c.more[:0], t.more...), append(c.shapes[:0], t.shapes...), append(c.attrs[:0], t.attrs...)
+	c.sets, c.axes = append(c.sets[:0], t.sets...), append(c.axes[:0], t.axes...)
 	c.num = grown(c.num, max(n, len(t.num)))
 	clear(c.num[copy(c.num, t.num):])
 	if c.big == nil {

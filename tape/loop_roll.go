@@ -396,7 +396,10 @@ func (lo *lowering) rebind(bind func()) {
 func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rollResult) {
 	l, t := ro.l, ro.outer.t
 	l.outs, l.many = outs, ro.outer.asksForRows()
-	if !l.compilable(cond) || l.many && l.planned() || l.n < rollFrom && !l.fewPay(cond) || cond == None && l.rowsLose() {
+	if !l.compilable(cond) || l.n < rollFrom && !l.fewPay(cond) || cond == None && l.rowsLose() {
+		return nil, nil, rollNever
+	}
+	if l.many && l.planned() && float64(l.pieces()) > mostLoops { // rows of what hardly fits
 		return nil, nil, rollNever
 	}
 	if cond != None {

@@ -15,7 +15,11 @@ const mostLayers = 32
 // them where they lie (moved.go). None where there are many, or they leave most of x out.
 func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 	s := t.Shape(x)
-	if len(ps) > mostLayers || len(s) == 0 || s.Size() < leastMoved {
+	points := 1
+	for _, p := range ps {
+		points = max(points, t.points(p.ct))
+	}
+	if len(ps) > mostLayers || len(s) == 0 || !t.isLarge(s.Size()*points) {
 		return None
 	}
 	inner, all := s[1:].Size(), 0
@@ -39,6 +43,9 @@ func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 	}
 	return sum
 }
+
+// isLarge reports whether a value of so many numbers, at each point of a loop around it, is read where it lies.
+func (t *Tape) isLarge(n int) bool { return n*max(t.wide, 1) >= leastMoved }
 
 // merged adds pieces of one place before they are moved, where they are computed; what is moved
 // itself is read where it lies instead.
@@ -190,7 +197,7 @@ func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 // where the numbers lie. So the sum is not computed beside what the slice leaves out, nor kept: the gradient
 // through steps of the heat equation on 64×64, with zeros put around by pad, takes .6 of the time.
 func (t *Tape) sliceSum(ct Ref, axis, from, to int) Ref {
-	if left := mostLayers; t.size(ct) >= leastMoved && t.ins[ct].Op() == opAdd && t.isSumOfMoved(ct, &left) {
+	if left := mostLayers; t.isLarge(t.size(ct)) && t.ins[ct].Op() == opAdd && t.isSumOfMoved(ct, &left) {
 		return t.slicedSum(ct, axis, from, to)
 	}
 	return t.slice(ct, axis, from, to, 1)
@@ -249,7 +256,7 @@ func (t *Tape) isMoved(r Ref) bool {
 // at several distances. Where nothing is put that gives -0 instead of 0, which leaves the other
 // one as it is; so of one alone the factor is applied before.
 func (t *Tape) addCotangents(x, y Ref) Ref {
-	if t.size(y) < leastMoved {
+	if !t.isLarge(t.size(y)) {
 		return t.Apply(opAdd, x, y)
 	}
 	if r := t.joined(x, y); r != None {

@@ -16,6 +16,15 @@ import (
 // by themselves: W5 took 7.4 ms with 4 MB, 8.6 with 1 and 10.6 with 0.5.
 var rowsBudget int64 = 4 << 20
 
+// Where there are many operations, which take some microsecond whatever they do, a run may have so many bytes
+// more that the value of each has leastValue, but not more than mostRowsBudget: the Hessian through 50 steps of the heat
+// equation on a ring of 60, unrolled, took 4.1 ms some rows at a time and takes .6; through 1000 steps, rolled, 60 ms with
+// 16 MB, 40 with 32. To cut what need not be, for a second thread, took two plans and so up to five times as long.
+const (
+	leastValue     = 16 << 10
+	mostRowsBudget = 32 << 20
+)
+
 // A rowRun computes matrices that end in an unbatched axis — Jacobians, Hessian blocks,
 // batch Jacobians — some rows at a time. What does not vary along the axis is computed
 // once, before; runs of rows go to different threads.
@@ -123,16 +132,62 @@ func (x *rowRun) prepare() bool {
 		}
 		bytes += 8 * int64(t.size(Ref(r)))
 	}
-	if bytes <= 2*rowsBudget || !seeded || x.chained() {
+	if bytes <= 2*rowsBudget || !seeded {
+		return false
+	}
+	alive, count := x.atOnce(live)
+	budget := rowsBudget
+	if many := min(count*leastValue, mostRowsBudget); many > budget {
+		bytes, budget = alive, many
+	} else {
+		alive *= int64(t.threads()) // each had better take rows of its own
+	}
+	if alive <= 2*budget || x.chained() {
 		return false
 	}
 	perRow := max(1, bytes/int64(x.rows))
-	x.step = int(max(1, min(int64(x.rows), rowsBudget/perRow)))
+	x.step = int(max(1, min(int64(x.rows), budget/perRow)))
 	if x.step > 8 {
 		x.step &^= 7
 	}
 	x.size = perRow * int64(x.step)
 	return x.step < x.rows
+}
+
+// atOnce is how many bytes of values along the axis are alive at once, at most, where all rows run and operations
+// come in the order in which they are recorded, and how many operations there are.
+func (x *rowRun) atOnce(live []bool) (most, count int64) {
+	t := x.t
+	last := make([]Ref, len(live)) // who reads it last
+	for i := range live {
+		if r := Ref(i); live[r] && !t.known(r) && t.ins[r].batch != 0 {
+			for _, a := range t.Args(r) {
+				last[a] = r
+			}
+		}
+	}
+	for _, r := range x.args {
+		last[r] = Ref(len(live))
+	}
+	dead := make([]int64, len(live)+1) // bytes of what is read last there
+	now := int64(0)
+	for i := range live {
+		r := Ref(i)
+		if !live[r] || t.known(r) || t.ins[r].batch == 0 {
+			continue
+		}
+		bytes := 8 * int64(t.size(r))
+		now += bytes
+		most = max(most, now)
+		dead[last[r]] += bytes
+		now -= dead[r]
+		count++
+		if t.ins[r].Op() == opLoop {
+			l := t.Attr(r).Loop
+			count += int64(l.n * len(l.body.ins))
+		}
+	}
+	return most, count
 }
 
 // chained reports whether chains keep what the matrices need beside themselves small: then

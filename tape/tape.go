@@ -118,6 +118,7 @@ type Tape struct {
 	inner        int      // how many derivative sweeps are being recorded
 	sloping      bool     // whether slopes of eigenvalues are being recorded
 	isBody       bool     // the body of a loop: placeholders have no values
+	wide         int      // and at how many points steps may run together while their way back is recorded
 	forks        *forks   // conditions in that body
 	isStrip      bool     // some rows of a chain of another tape
 	ready        *Plan    // made to see what it costs, and likely to be asked for next

@@ -1,0 +1,332 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// The rows of a Jacobian through a loop are points of a batch axis along which some of its arguments vary:
+// cotangents and tangents, as a rule, and not what the forward loop kept. All points go through the steps
+// together: the body varies along the axis where those arguments reach, and each of its steps is the run of a
+// plan (loop_planned.go), with kernels that take all points at once. Inside, the points lie side by side in each
+// step; the arguments and the value of the instruction have the steps of each point side by side. So columns and
+// arrays are turned round before the steps, and what these put out after them.
+
+// An alongLoop is a loop whose steps take all points of a batch axis.
+type alongLoop struct {
+	*loop
+	varies []bool // by argument: it has the points
+	sums   []bool // by sum
+	outs   []bool // by carried value, then by out
+	turned []bool // by array: a step reads one row of it, of all points
+	fixed  int    // constants that are arguments; one more is zeros along the axis
+}
+
+// along is l for n points, along which those arguments vary; nil where steps cannot take them together, or had better
+// not.
+func (l *loop) along(n int, varies []bool, limit int64) *alongLoop {
+	apart, work := l.apart(n)
+	if apart < planCosts*planning*work.operations { // they need a plan
+		return nil
+	}
+	b := *l
+	x := &alongLoop{loop: &b, varies: slices.Clone(varies), fixed: len(l.consts)}
+	b.body = l.body.copied(len(l.body.ins), limit)
+	b.next, b.consts, b.adds, b.sums = slices.Clone(l.next), slices.Clone(l.consts), slices.Clone(l.adds), slices.Clone(l.sums)
+	b.codes, b.many = &loopCodes{known: true, planned: true}, false
+	batch := b.body.setID([]int32{int32(b.body.NewAxis(n))})
+	if x.reach(batch); !x.fits() {
+		return nil
+	}
+	x.level(batch)
+	if planCosts*x.together() >= apart {
+		return nil
+	}
+	for _, r := range slices.Concat(b.next, b.outs) {
+		x.outs = append(x.outs, b.body.ins[r].batch != 0)
+	}
+	b.laid()
+	return x
+}
+
+// reach finds what varies along the axis: of the body, then of the sums.
+func (x *alongLoop) reach(batch int32) {
+	t := x.body
+	slots := slices.Concat(x.carry, x.consts, x.arrays, x.columns)
+	for again := true; again; {
+		for i, s := range slots {
+			if x.varies[i] {
+				t.ins[s].batch = batch
+			}
+		}
+		for i := range t.ins {
+			r := Ref(i)
+			if !t.known(r) && slices.ContainsFunc(t.Args(r), func(a Ref) bool { return t.ins[a].batch != 0 }) {
+				t.ins[r].batch = batch
+			}
+		}
+		again = false
+		for k, r := range x.next {
+			if !x.varies[k] && t.ins[r].batch != 0 {
+				x.varies[k], again = true, true
+			}
+		}
+	}
+	start := len(slots)
+	for i := range x.loop.sums {
+		s := &x.loop.sums[i]
+		wide := slices.ContainsFunc(x.adds, func(a loopAddend) bool { return a.sum == i && t.ins[a.value].batch != 0 })
+		if s.from {
+			wide = wide || x.varies[start]
+			x.varies[start] = wide
+			start++
+		}
+		if x.sums = append(x.sums, wide); wide {
+			s.shape = append(slices.Clone(s.shape), t.axes[0])
+		}
+	}
+}
+
+// fits reports whether steps can take the points together: of an array that varies along the axis they read either
+// single rows, at places that the index gives, or what is known or computed; and all points are added to one place.
+func (x *alongLoop) fits() bool {
+	t := x.body
+	if slices.ContainsFunc(x.adds, func(a loopAddend) bool { return t.ins[a.at].batch != 0 }) {
+		return false
+	}
+	x.turned = make([]bool, len(x.arrays))
+	others := make([]bool, len(x.arrays))
+	for i, on := range t.live(x.wanted()) {
+		r := Ref(i)
+		if !on || t.ins[r].Op() != opLoad {
+			continue
+		}
+		at, array := t.Args(r)[0], t.Args(r)[1]
+		k := slices.Index(x.arrays, array)
+		switch _, row := x.affine(at); {
+		case t.ins[array].batch == 0:
+		case !row:
+			others[k] = true
+		case t.Shape(r).Size() != t.Shape(array)[1:].Size():
+			return false
+		default:
+			x.turned[k] = true
+		}
+		if x.turned[k] && others[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// level gives the points to what has none where something that has them is carried or added to.
+func (x *alongLoop) level(batch int32) {
+	t, zero := x.body, None
+	wide := func(r Ref) Ref {
+		if t.ins[r].batch != 0 {
+			return r
+		}
+		if zero == None {
+			zero = t.push(Instr{op: opSlot.id(), dtype: tensor.Float64, batch: batch})
+			x.consts = append(x.consts, zero)
+		}
+		return t.add(opWhere, t.ins[r].shape, t.ins[r].dtype, 0, zero, zero, r)
+	}
+	for k, r := range x.next {
+		if x.varies[k] {
+			x.next[k] = wide(r)
+		}
+	}
+	for i := range x.adds {
+		if a := &x.adds[i]; x.sums[a.sum] {
+			a.value = wide(a.value)
+		}
+	}
+}
+
+// turnCost is how long it takes to turn a number of a column round, or to fetch it for a point or put it out, in
+// nanoseconds; pointCost how long the rest that a point needs by itself takes.
+const (
+	turnCost  = 1
+	pointCost = 1e3
+)
+
+// apart is how long n points of l take one after the other.
+func (l *loop) apart(n int) (time float64, work stepWork) {
+	work, large := l.work()
+	steps, row := float64(n)*float64(max(l.n, 1)), 0
+	for _, r := range slices.Concat(l.columns, l.outs) {
+		row += l.body.size(r)
+	}
+	if large {
+		time = work.byPlan(steps)
+	} else {
+		time = work.byCode(steps) + turnCost*steps*float64(row)
+	}
+	return time + pointCost*float64(n), work
+}
+
+// together is how long they take together.
+func (x *alongLoop) together() float64 {
+	work, _ := x.work()
+	turned := 0
+	for k, a := range x.arrays {
+		if x.turned[k] {
+			turned += x.body.size(a)
+		}
+	}
+	for k, c := range x.columns {
+		if x.varies[len(x.carry)+x.fixed+len(x.arrays)+k] {
+			turned += x.n * x.body.size(c)
+		}
+	}
+	for _, r := range x.loop.outs {
+		turned += x.n * x.body.size(r)
+	}
+	return work.byPlan(float64(max(x.n, 1))) + turnCost*float64(turned)
+}
+
+// wholeLoop runs a loop for all points of a batch at once.
+func wholeLoop(c *run, b *batch, out []float64, data [][]float64) bool {
+	l, t := c.attr.Loop, c.t
+	varies := make([]bool, len(data))
+	for i, a := range t.Args(c.r) {
+		varies[i] = t.ins[a].batch != 0
+	}
+	x := l.codes.along(l, b.n, varies, t.Limit)
+	if x == nil {
+		return false
+	}
+	var rooms [][]float64
+	room := func(n int) []float64 {
+		m := arena64.take(n)
+		rooms = append(rooms, m)
+		return m
+	}
+	defer func() {
+		for _, m := range rooms {
+			arena64.give(m)
+		}
+	}()
+	first := len(l.carry) + len(l.consts) // of those that have rows
+	args := make([][]float64, len(data), len(data)+1)
+	for i, v := range data {
+		if args[i] = v; !x.varies[i] {
+			continue
+		}
+		size := c.shapes[i].Size()
+		if b.at[i] != nil || !varies[i] { // not of every point
+			all := room(b.n * size)
+			for k := range b.n {
+				o := 0
+				if varies[i] {
+					o = b.offset(i, k) * size
+				}
+				copy(rowAt(all, size, k), v[o:])
+			}
+			args[i] = all
+		}
+		if i >= first && !(i < first+len(x.arrays) && !x.turned[i-first]) {
+			rows := c.shapes[i][0]
+			turned := room(b.n * size)
+			interchange(turned, args[i], b.n, rows, size/max(rows, 1), size)
+			args[i] = turned
+		}
+	}
+	if len(x.consts) > x.fixed {
+		zeros := room(b.n)
+		clear(zeros)
+		args = slices.Insert(args, first, zeros)
+	}
+	value := room(x.outAt(len(x.loop.outs)))
+	inner := &run{t: t, r: c.r, attr: &Attr{Loop: x.loop}, out: value, args: args, threads: c.threads}
+	runLoop(inner)
+	x.putOut(l, out, value, b.n)
+	return true
+}
+
+// putOut writes to out, for each of n points, what its value of l is.
+func (x *alongLoop) putOut(l *loop, out, value []float64, n int) {
+	total := l.outAt(len(l.outs))
+	each := func(to, from, rows, size int, wide bool) { // rows, of so many numbers each
+		if v := value[from:]; wide {
+			turnBack(out[to:], v, rows, n, size, total)
+		} else {
+			for k := range n {
+				copy(out[k*total+to:][:rows*size], v)
+			}
+		}
+	}
+	for k, r := range l.next {
+		each(l.nextAt(k), x.nextAt(k), 1, l.body.size(r), x.outs[k])
+	}
+	for i, s := range l.sums {
+		rows := s.shape[0]
+		each(l.sumAt(i), x.sumAt(i), rows, s.shape.Size()/max(rows, 1), x.sums[i])
+	}
+	for k, r := range l.outs {
+		each(l.outAt(k), x.outAt(k), l.n, l.body.size(r), x.outs[len(l.next)+k])
+	}
+}
+
+// interchange writes blocks of so many numbers, n rows of m that begin by apart, to m rows of n.
+func interchange(dst, src []float64, n, m, size, by int) {
+	if size == 1 {
+		kernels.TransposeLarge(dst, n, src, by, n, m)
+		return
+	}
+	for j := range m {
+		for i := range n {
+			copy(dst[(j*n+i)*size:][:size], src[i*by+j*size:])
+		}
+	}
+}
+
+// turnBack is the other way: m rows of n blocks to n rows of m that begin by apart.
+func turnBack(dst, src []float64, m, n, size, by int) {
+	if size == 1 {
+		kernels.TransposeLarge(dst, by, src, n, m, n)
+		return
+	}
+	for i := range n {
+		for j := range m {
+			copy(dst[i*by+j*size:][:size], src[(j*n+i)*size:])
+		}
+	}
+}
+
+// addTurned adds to rows, of n points side by side and so many numbers of each, what each of the points has of them.
+func addTurned(rows, v []float64, n, each, size int) {
+	if each == size { // one row
+		kernels.Accumulate(rows, v)
+		return
+	}
+	for i := range n {
+		for j := range each / size {
+			add(rows[(j*n+i)*size:][:size], v[i*each+j*size:][:size])
+		}
+	}
+}
+
+// along is l for so many points, made once.
+func (c *loopCodes) along(l *loop, n int, varies []bool, limit int64) *alongLoop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.wide {
+		if k.n == n && slices.Equal(k.varies, varies) {
+			return k.loop
+		}
+	}
+	x := l.along(n, varies, limit)
+	c.wide = append(c.wide, alongKey{n, slices.Clone(varies), x})
+	return x
+}
+
+// An alongKey is what an alongLoop was made for.
+type alongKey struct {
+	n      int
+	varies []bool
+	loop   *alongLoop
+}
