@@ -296,6 +296,9 @@ func tiedInOrder(t *Tape, r Ref) Ref {
 	before := func(y Ref) Ref {
 		s := append(slices.Clone(lead(t.Shape(y))), 1)
 		none := t.broadcastTo(t.constOf(math.NaN(), t.ins[y].dtype), s)
+		if n == 1 {
+			return none // a loop has no tensors without elements
+		}
 		return t.concat([]Ref{none, t.slice(y, -1, 0, n-1, 1)}, len(s)-1)
 	}
 	if t.ins[places].Op() == opRunning {
