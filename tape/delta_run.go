@@ -26,6 +26,12 @@ const workSpread = 8
 
 // runTerms spreads the terms of a Jacobian in bands of rows, which threads share.
 func runTerms(c *run) {
+	for _, x := range c.args {
+		if !finiteNumbers(x) { // the rows will tell: there is nothing to add up
+			c.out[0] = math.NaN()
+			return
+		}
+	}
 	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
 	rows := s.banded(c.shape, c.attr.Flag)
 	work := len(c.out)

@@ -69,7 +69,8 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 			f.join(x)
 		}
 		p := x.placed(axes, step, symmetric)
-		for k, o := range x.factors {
+		for k := range x.factors {
+			o := f.along(x.factors[k], p.paces, symmetric)
 			for i, st := range t.Shape(o.r).Strides() {
 				p.paces[o.labels[i]].from[k] = st
 			}
@@ -81,6 +82,21 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	}
 	check(places, areas)
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places, Flag: symmetric}, args...)
+}
+
+// along is a factor with its axes in the order of the matrix, where its last one is another: lines of the matrix are then
+// lines of it. Of a symmetric matrix products are kept as they are (halve).
+func (f *factoring) along(o operand, paces []pace, symmetric bool) operand {
+	n := len(o.labels)
+	if symmetric || n < 2 {
+		return o
+	}
+	labels := slices.Clone(o.labels)
+	slices.SortStableFunc(labels, func(a, b rune) int { return paces[b].to - paces[a].to })
+	if labels[n-1] == o.labels[n-1] || paces[labels[n-1]].to != 1 {
+		return o
+	}
+	return operand{f.arranged(o, labels), labels}
 }
 
 // halve has matrix products computed above their diagonals alone that the symmetric matrix
