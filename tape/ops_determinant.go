@@ -6,6 +6,7 @@ import (
 
 	"nabla/kernels"
 	"nabla/tape/matrix"
+	"nabla/tape/pool"
 )
 
 var opDet, opLogabsdet, opDetsign, opCofactor, opCofactorAlong *Op
@@ -88,8 +89,30 @@ var determinantRows = []Op{
 		},
 		Run: func(c *run) {
 			c.eachOf(slices.Repeat([]int{2}, len(c.args)+1), func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-				h.CofactorsAlong(dst, x[0], x[1:])
+				h.CofactorsAlong(dst, h.DiagonalOf(x[0]), x[1:])
 			})
+		},
+		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // many directions from one matrix, as those of its Hessian
+			n := last(c.shape)
+			if len(c.shape) != 2 || c.t.ins[c.t.Args(c.r)[0]].batch != 0 {
+				return false
+			}
+			h := matrix.Borrow(c.threads, c.t.check)
+			w := h.DiagonalOf(matrix.Of(data[0], n, n))
+			h.Return()
+			pool.Split(c.threads, b.n*n*n*n, b.n, func(from, to int) {
+				h := matrix.Borrow(1, c.t.check)
+				g := make([]matrix.Dense, len(data)-1)
+				for k := from; k < to; k++ {
+					for i := range g {
+						g[i] = matrix.Of(rowAt(data[i+1], n*n, b.offset(i+1, k)), n, n)
+					}
+					h.Begin()
+					h.CofactorsAlong(rowAt(out, n*n, k), w, g)
+				}
+				h.Return()
+			})
+			return true
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			args := slices.Clone(t.Args(r))

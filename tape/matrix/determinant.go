@@ -164,14 +164,27 @@ func spreadCofactors(dst, inv []float64, n int, f float64, e int) {
 	Of(dst, n, n).Scale(e)
 }
 
-// CofactorsAlong writes the derivative of the cofactors of a along directions g, the
-// second, third, … derivative of the determinant: no inverse, so that a may be singular.
-// In the basis of the singular vectors a is a diagonal, and the determinant of what has one
-// row of each direction, one row left out and the others of a is a sum over the
-// permutations of those rows.
-func (h *Solver) CofactorsAlong(dst []float64, a Dense, g []Dense) {
-	n := a.N
+// A Diagonal is a matrix in the basis of its singular vectors, for derivatives of its cofactors along any directions.
+type Diagonal struct {
+	u, v Dense
+	s    []float64
+	sign float64 // the determinant of both bases together
+}
+
+// DiagonalOf is that of a square matrix, in memory of its own.
+func (h *Solver) DiagonalOf(a Dense) *Diagonal {
 	u, s, v, sign := h.signedSVD(a)
+	return &Diagonal{Of(slices.Clone(u.Data), u.M, u.N), Of(slices.Clone(v.Data), v.M, v.N), slices.Clone(s), sign}
+}
+
+// CofactorsAlong writes the derivative of the cofactors of a matrix along directions g, the
+// second, third, … derivative of the determinant: no inverse, so that it may be singular.
+// In the basis of the singular vectors it is a diagonal, and the determinant of what has one
+// row of each direction, one row left out and the others of the matrix is a sum over the
+// permutations of those rows.
+func (h *Solver) CofactorsAlong(dst []float64, w *Diagonal, g []Dense) {
+	u, s, v := w.u, w.s, w.v
+	n := u.N
 	e := make([]Dense, len(g)) // Uᵀ g V
 	for d := range g {
 		e[d] = h.times(h.times(u, g[d]), v.T())
@@ -191,7 +204,7 @@ func (h *Solver) CofactorsAlong(dst []float64, a Dense, g []Dense) {
 			}
 			return
 		}
-		p := float64(sign * productWithout(s, rows...))
+		p := float64(w.sign * productWithout(s, rows...))
 		for k, to := range all {
 			term := 1.0
 			for d, m := range e {
