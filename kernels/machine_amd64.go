@@ -13,6 +13,7 @@ type maker struct {
 	args   [][3]int32 // of lines, as values
 	made   []int32    // the values of lines
 	truths []bool     // by value: it is a mask; nil: none is
+	held   []int8     // by value, with AVX-512: the register of that mask
 
 	in      [32]int32 // what a register holds: a value, or free, or taken
 	locked  uint32    // registers that the line being written uses

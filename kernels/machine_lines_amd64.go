@@ -81,15 +81,20 @@ func (m *maker) compare(x int8, how int, rm operand) mask {
 // join writes the and, or the or, of masks, in place of the first.
 func (m *maker) join(op byte, x, y mask) mask {
 	if m.width == eight {
-		kand := m.masking(0x41) // KANDB
-		if op == orOp {
-			kand.op = 0x45 // KORB
-		}
-		m.vector(kand, four, int8(x), int8(x), register(int8(y)), 0, false, -1)
+		m.joined(op, x, x, y)
 	} else {
 		m.bits(op, int8(x), int8(x), register(int8(y)))
 	}
 	return x
+}
+
+// joined writes the and, or the or, of x and y, mask registers of AVX-512, to another.
+func (m *maker) joined(op byte, to, x, y mask) {
+	kand := m.masking(0x41) // KANDB
+	if op == orOp {
+		kand.op = 0x45 // KORB
+	}
+	m.vector(kand, four, int8(to), int8(x), register(int8(y)), 0, false, -1)
 }
 
 // masking is an instruction on masks, of as many lanes as vectors have of the numbers at hand.
@@ -168,9 +173,11 @@ func (m *maker) do(l *Line) {
 	}
 	switch l.Do {
 	case DoCopy:
-		if a := m.arg(0); m.isTruth(m.args[m.now][0]) {
-			m.bits(andOp, m.result(false), a, m.pattern(unitBits))
+		if m.isTruth(m.args[m.now][0]) {
+			k := m.condition(0)
+			m.where(m.result(false), k, m.pattern(unitBits))
 		} else {
+			a := m.arg(0)
 			m.move(m.result(true), a)
 		}
 	case DoNeg:
@@ -227,7 +234,9 @@ func (m *maker) do(l *Line) {
 	case DoFMA:
 		m.fma()
 	case DoWhere:
-		m.arg(0)
+		if m.width != eight || !m.isTruth(m.args[m.now][0]) {
+			m.arg(0)
+		}
 		x, y := m.arg(1), m.arg(2)
 		switch k := m.condition(0); {
 		case m.numberAt(2) == Nought:

@@ -78,9 +78,7 @@ func written(width length, single bool, lines []Line, stride int, column func(pl
 	m := &maker{width: width, single: single, column: column, pieces: pieces}
 	lanes, size := width.elements(single)
 	m.number(lines)
-	if width == four {
-		m.findTruths()
-	}
+	m.findTruths()
 	m.anchor(size, size*int32(stride))
 	m.begin()
 	m.nothing()

@@ -2,8 +2,8 @@
 
 package kernels
 
-// Truths, the 1 and 0 that comparisons make, stay masks in registers of AVX2 where only conditions
-// read them: all bits of a lane, or none. With numbers that are known (Nought, Known) and kept in registers, gradients
+// Truths, the 1 and 0 that comparisons make, stay masks where only conditions read them: with AVX2 all bits of a
+// lane in a register of vectors, or none; with AVX-512 in a register of masks, while there are such. With numbers that are known (Nought, Known) and kept in registers, gradients
 // on a Zen took of the time before: of relu(x)^2 .49, of clip(x, -1, 1)*y .39, of a Huber loss .68.
 
 // tells reports whether a line makes truths.
@@ -35,6 +35,43 @@ func (m *maker) findTruths() {
 			}
 		}
 	}
+	if m.width == eight {
+		m.holdTruths()
+	}
+}
+
+// firstHeld is the first mask register that holds a truth from line to line: those before are a line's own. The last
+// says what there is of a shorter vector, and the one before it of float32, too, or of a piece.
+const firstHeld = 3
+
+// holdTruths gives truths mask registers, one after the other; those for which there is none are numbers.
+func (m *maker) holdTruths() {
+	var until [7]int // by register: the last line that reads what it holds
+	some := len(until)
+	if m.single || m.pieces != nil {
+		some--
+	}
+	m.held = make([]int8, len(m.values))
+	for i := range m.lines {
+		v := m.made[i]
+		if !m.truths[v] {
+			continue
+		}
+		last := i
+		for _, u := range m.values[v].uses {
+			if last = u; m.lines[u].Do == DoSum {
+				last = len(m.lines) // as quick bodies do
+				break
+			}
+		}
+		m.truths[v] = false
+		for k := firstHeld; k < some; k++ {
+			if until[k] <= i {
+				m.truths[v], m.held[v], until[k] = true, int8(k), last
+				break
+			}
+		}
+	}
 }
 
 // isDoubled reports whether a line is written of one half of a vector after the other.
@@ -45,22 +82,43 @@ func (m *maker) isTruth(v int32) bool { return m.truths != nil && m.truths[v] }
 
 // tell makes the comparison of x with rm the result.
 func (m *maker) tell(x int8, how int, rm operand) {
-	if !m.isTruth(m.made[m.now]) {
+	v := m.made[m.now]
+	if !m.isTruth(v) {
 		m.truth(m.compare(x, how, rm))
 		return
 	}
-	m.vector(m.packed(m0F, 0xc2), m.width, m.result(false), x, rm, 0, false, how)
+	m.vector(m.packed(m0F, 0xc2), m.width, m.told(), x, rm, 0, false, how)
+}
+
+// told is the register of the truth that the line makes.
+func (m *maker) told() int8 {
+	if m.width == eight {
+		return m.held[m.made[m.now]]
+	}
+	return m.result(false)
 }
 
 // tellNot writes what Not is.
 func (m *maker) tellNot() {
-	a := m.arg(0)
+	truth := m.isTruth(m.made[m.now])
 	switch {
 	case !m.isTruth(m.args[m.now][0]):
-		m.tell(a, isEqual, register(m.nothing()))
-	case m.isTruth(m.made[m.now]):
-		m.bits(xorOp, m.result(false), a, m.constant(^uint64(0)))
+		m.tell(m.arg(0), isEqual, register(m.nothing()))
+	case m.width == eight:
+		k := m.condition(0)
+		to := mask(1)
+		if truth {
+			to = mask(m.told())
+		}
+		m.vector(m.masking(0x44), one, int8(to), 0, register(int8(k)), 0, false, -1) // KNOTB
+		if !truth {
+			m.truth(to)
+		}
+	case truth:
+		a := m.arg(0)
+		m.bits(xorOp, m.told(), a, m.constant(^uint64(0)))
 	default:
+		a := m.arg(0)
 		m.bits(andNotOp, m.result(false), a, m.pattern(unitBits))
 	}
 }
@@ -73,29 +131,43 @@ func (m *maker) tellBoth(op byte) {
 	}
 	x := m.condition(0)
 	y := m.condition(1)
+	truth := m.isTruth(m.made[m.now])
+	if m.width == eight {
+		to := mask(1)
+		if truth {
+			to = mask(m.told())
+		}
+		m.joined(op, to, x, y)
+		if !truth {
+			m.truth(to)
+		}
+		return
+	}
 	d := m.result(false)
 	m.bits(op, d, int8(x), register(int8(y)))
-	if !m.isTruth(m.made[m.now]) {
+	if !truth {
 		m.bits(andOp, d, d, m.pattern(unitBits))
 	}
 }
 
 // condition is where argument k is not 0.
 func (m *maker) condition(k int) mask {
-	a := m.arg(k)
-	if m.isTruth(m.args[m.now][k]) { // of no line that is written in halves
-		return mask(a)
+	if v := m.args[m.now][k]; m.isTruth(v) { // of no line that is written in halves
+		if m.width == eight {
+			return mask(m.held[v])
+		}
+		return mask(m.arg(k))
 	}
-	return m.compare(a, isNotEqual, register(m.nothing()))
+	return m.compare(m.arg(k), isNotEqual, register(m.nothing()))
 }
 
 // counted is argument 0 as a number, in a register of the line's own if it is a mask.
 func (m *maker) counted() int8 {
-	a := m.arg(0)
-	if m.isTruth(m.args[m.now][0]) {
-		t := m.scratch()
-		m.bits(andOp, t, a, m.pattern(unitBits))
-		return t
+	if !m.isTruth(m.args[m.now][0]) {
+		return m.arg(0)
 	}
-	return a
+	k := m.condition(0)
+	t := m.scratch()
+	m.where(t, k, m.pattern(unitBits))
+	return t
 }
