@@ -212,8 +212,9 @@ func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 	if t.Attr(r).Flag { // of a pool under the conventions of others
 		return t.Apply(opZMul, t.behind(ct, r), t.record(opOneHotMax, t.Shape(x), Attr{}, x))
 	}
-	hit := t.Apply(opWhere, t.apply("equal", x, t.behind(r, r)), t.Const(1), t.Const(0)) // of which, unlike a cast, tile programs are made
-	return t.Apply(opZMul, t.behind(ct, r), t.Apply(opDiv, hit, t.behind(t.ties(r), r)))
+	ties := t.behind(t.ties(r), r)
+	share := func(of float64) Ref { return t.Apply(opDiv, t.Const(of), ties) } // NaN of 0 in a row without any
+	return t.Apply(opZMul, t.behind(ct, r), t.Apply(opWhere, t.apply("equal", x, t.behind(r, r)), share(1), share(0)))
 }
 
 // tied marks the rows whose extreme is reached more than once.
