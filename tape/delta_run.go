@@ -24,14 +24,19 @@ const (
 // workSpread is what adding a number of a term takes, in element operations of a tile.
 const workSpread = 8
 
-// runTerms spreads the terms of a Jacobian in bands of rows, which threads share.
-func runTerms(c *run) {
-	for _, x := range c.args {
-		if !finiteNumbers(x) { // the rows will tell: there is nothing to add up
+// runFinite is runTerms where all factors are finite; elsewhere the rows will tell, and there is nothing to add up.
+func runFinite(c *run) {
+	for i, r := range c.t.Args(c.r) {
+		if !c.t.isHalf(r) && !finiteNumbers(c.args[i]) {
 			c.out[0] = math.NaN()
 			return
 		}
 	}
+	runTerms(c)
+}
+
+// runTerms spreads the terms of a Jacobian in bands of rows, which threads share.
+func runTerms(c *run) {
 	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
 	rows := s.banded(c.shape, c.attr.Flag)
 	work := len(c.out)
@@ -56,6 +61,14 @@ func runTerms(c *run) {
 		}
 	}
 	c.t.isSane(c.r, !s.odd)
+}
+
+// isHalf reports whether r is a product of which only what is above the diagonal is computed.
+func (t *Tape) isHalf(r Ref) bool {
+	for t.ins[r].Op() == opReshape {
+		r = t.Args(r)[0]
+	}
+	return t.ins[r].Op() == opMatmul && t.Attr(r).Upper
 }
 
 // cancels is how many times larger a term may be than what is left of it. Terms are summed

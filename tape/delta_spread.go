@@ -33,7 +33,7 @@ const mostSpread = 3
 var opTerms, opMeet *Op
 
 var deltaRows = []Op{
-	{As: &opTerms, Name: "terms", Switches: [2]string{"symmetric"}, Args: "*factors", Hidden: true, Doc: "a matrix as a sum of products, each where it belongs", Stops: "a matrix of derivatives", Run: runTerms},
+	{As: &opTerms, Name: "terms", Switches: [2]string{"symmetric"}, Args: "*factors", Hidden: true, Doc: "a matrix as a sum of products, each where it belongs", Stops: "a matrix of derivatives", Run: runFinite},
 	{As: &opMeet, Name: "meet", Args: "x, y", Hidden: true, Doc: "the sum of two factors, NaN where they cancel", Stops: "a matrix of derivatives", Run: runMeet},
 }
 
@@ -70,7 +70,10 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 		}
 		p := x.placed(axes, step, symmetric)
 		for k := range x.factors {
-			o := f.along(x.factors[k], p.paces, symmetric)
+			o := x.factors[k]
+			if !symmetric && 4*t.size(o.r) <= s.Size() { // products for the upper half stay what they are (halve)
+				o = f.along(o, p.paces)
+			}
 			for i, st := range t.Shape(o.r).Strides() {
 				p.paces[o.labels[i]].from[k] = st
 			}
@@ -85,10 +88,10 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 }
 
 // along is a factor with its axes in the order of the matrix, where its last one is another: lines of the matrix are then
-// lines of it. Of a symmetric matrix products are kept as they are (halve).
-func (f *factoring) along(o operand, paces []pace, symmetric bool) operand {
+// lines of it.
+func (f *factoring) along(o operand, paces []pace) operand {
 	n := len(o.labels)
-	if symmetric || n < 2 {
+	if n < 2 {
 		return o
 	}
 	labels := slices.Clone(o.labels)
