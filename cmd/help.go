@@ -21,9 +21,9 @@ var helpTexts embed.FS
 
 // topics are what help explains beside the commands, and by what words else it is asked for.
 var topics = []struct{ name, also string }{
-	{"syntax", "language lang grammar program programs expression expressions operators statements keywords loops"},
+	{"syntax", "language lang grammar program programs expression expressions operators statements keywords loops constants pi tau inf newaxis"},
 	{"input", "inputs values data file files document documents stdin csv variables sources"},
-	{"output", "outputs result results formats json npy npz mtx conditions"},
+	{"output", "outputs result results formats json npy npz mtx conditions warnings"},
 	{"quoting", "quotes shell shells bash zsh escaping"},
 	{"exit-codes", "exit codes errors status"},
 	{"tensorflow", "tf gradienttape tape tapes keras"},
@@ -54,6 +54,9 @@ func runHelp(w io.Writer, args []string) error {
 			return writeTopic(w, t.name)
 		}
 		known = append(known, t.name)
+	}
+	if name := strings.TrimLeft(word, "-"); strings.Contains(name, "-") && writeFlag(w, name) { // --max-memory is max - memory, too
+		return nil
 	}
 	if text := strings.Join(args, " "); find(args[0]) == nil && isFormula(text) {
 		return usage("write nabla "+quoted(text)+" --at x=3 for its derivative; nabla help syntax explains the language", "no help for %s", text)

@@ -98,6 +98,7 @@ func TestCommandLines(t *testing.T) {
 		{"help -i", "", 0, "-i, --in FILE", ""},
 		{"help custom_gradient", "", 2, "", "hint: write gradient f"},
 		{"help grad hessian", "", 2, "", "help takes one word"},
+		{"help --max-memory", "", 0, "--max-memory SIZE", ""},
 		{"help x^2", "", 2, "", "no help for x\\^2\n.*nabla 'x\\^2' --at x=3 .*nabla help syntax"},
 		{"help x + 1", "", 2, "", "no help for x \\+ 1\n.*nabla help syntax"},
 		{"help @", "", 0, "^The language", ""},
