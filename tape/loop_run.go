@@ -237,8 +237,7 @@ func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
 		case w.t.singleProduct(g.r):
 			w.t.runStructural(g.r, out, args, 1, 0)
 		default:
-			w.out = out
-			s.op.Run(w)
+			w.atOnce(s.op, out, args)
 		}
 	}
 }

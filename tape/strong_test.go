@@ -141,6 +141,9 @@ func TestNotTakenElsewhere(t *testing.T) {
 		"where(sum(A) > 100, sum(qr(A[[0, 0]]*[1, 0])[1]), sum(A^2))",
 		"y = 0*A; for k in range(40) { y = where(sum(A) > 100, sqrt(A) @ A, A^2/40 + y) }; sum(y)",
 		"y = 0*A; for k in range(40) { y = where(sum(A) > 100, inv(sqrt(A)), A^2/40 + y) }; sum(y)",
+		"y = 0*A; for k in range(70) { y = where(sum(A) > 100, sqrt(A) @ A, A^2/70 + y) }; sum(y)", // one instruction
+		"y = 0*A; for k in range(70) { y = where(sum(A) > 100, inv(sqrt(A)), A^2/70 + y) }; sum(y)",
+		"y = 0*A; for k in range(70) { y = where(sum(A) > 100, sum(convolve(log(A[0]), A[1])) + prod(sqrt(A)), A^2/70 + y) }; sum(y)",
 		"f(B) = where(sum(B) > 100, sum(sqrt(B) @ B), sum(B^3)); sum(grad(f)(A))/3",
 		"vmap(B -> where(sum(B) > 100, sum(sqrt(B) @ mT(B)), sum(B^2)))(A[:, newaxis])[0] + sum(A[1]^2)",
 	} {
