@@ -153,6 +153,9 @@ const (
 	pointCost = 1e3
 )
 
+// slowdown is how much longer operations on all points take than plans otherwise: Go does more of them.
+const slowdown = 1.5
+
 // apart is how long n points of l take one after the other.
 func (l *loop) apart(n int) (time float64, work stepWork) {
 	work, large := l.work()
@@ -163,7 +166,7 @@ func (l *loop) apart(n int) (time float64, work stepWork) {
 	if large {
 		time = work.byPlan(steps)
 	} else {
-		time = work.byCode(steps) + turnCost*steps*float64(row)
+		time = (work.least + turnCost*float64(row)) * steps
 	}
 	return time + pointCost*float64(n), work
 }
@@ -185,6 +188,7 @@ func (x *alongLoop) together() float64 {
 	for _, r := range x.loop.outs {
 		turned += x.n * x.body.size(r)
 	}
+	work.planned *= slowdown
 	return work.byPlan(float64(max(x.n, 1))) + turnCost*float64(turned)
 }
 

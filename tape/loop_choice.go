@@ -245,6 +245,7 @@ func (l *loop) varies(live []bool) []bool {
 type stepWork struct {
 	planned, coded      float64
 	machine             float64 // by code that is machine code
+	least               float64 // by that or by kernels, whichever is faster
 	operations, numbers float64 // how many a plan has, and code
 }
 
@@ -266,7 +267,12 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 		p := t.productOf(r)
 		work := float64(p.m) * float64(p.n) * float64(p.k)
 		planned, coded, machine, numbers = 15+work/8, work, 0.6*work, work
-		if args := t.Args(r); varies[args[1]] && (varies[args[0]] || p.n > 1) { // nothing is packed
+		switch args, points := t.Args(r), float64(t.points(r)); {
+		case t.ins[args[0]].batch != 0 && t.ins[args[1]].batch != 0: // a product for each point
+			planned = points * (60 + work/8)
+		case points > 1:
+			planned = 100 + points*work/8
+		case varies[args[1]] && (varies[args[0]] || p.n > 1): // nothing is packed
 			planned = 120 + work/4
 		}
 	case op == opSum: // split up
@@ -286,6 +292,7 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 	w.planned += planned
 	w.coded += coded
 	w.machine += machine
+	w.least += min(planned, machine)
 	w.operations++
 	w.numbers += numbers
 }
