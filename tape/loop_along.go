@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -17,11 +18,12 @@ import (
 // An alongLoop is a loop whose steps take all points of a batch axis.
 type alongLoop struct {
 	*loop
-	varies []bool // by argument: it has the points
-	sums   []bool // by sum
-	outs   []bool // by carried value, then by out
-	turned []bool // by array: a step reads one row of it, of all points
-	fixed  int    // constants that are arguments; one more is zeros along the axis
+	varies []bool  // by argument: it has the points
+	sums   []bool  // by sum
+	outs   []bool  // by carried value, then by out
+	turned []bool  // by array: a step reads one row of it, of all points
+	takes  float64 // how long, in nanoseconds
+	fixed  int     // constants that are arguments; one more is zeros along the axis
 }
 
 // along is l for n points, along which those arguments vary; nil where steps cannot take them together, or had better
@@ -34,6 +36,7 @@ func (l *loop) along(n int, varies []bool, limit int64) *alongLoop {
 	b := *l
 	x := &alongLoop{loop: &b, varies: slices.Clone(varies), fixed: len(l.consts)}
 	b.body = l.body.copied(len(l.body.ins), limit)
+	b.body.along = true
 	b.next, b.consts, b.adds, b.sums = slices.Clone(l.next), slices.Clone(l.consts), slices.Clone(l.adds), slices.Clone(l.sums)
 	b.codes, b.many = &loopCodes{known: true, planned: true}, false
 	batch := b.body.setID([]int32{int32(b.body.NewAxis(n))})
@@ -41,7 +44,7 @@ func (l *loop) along(n int, varies []bool, limit int64) *alongLoop {
 		return nil
 	}
 	x.level(batch)
-	if planCosts*x.together() >= apart {
+	if x.takes = x.together(); planCosts*x.takes >= apart {
 		return nil
 	}
 	for _, r := range slices.Concat(b.next, b.outs) {
@@ -192,17 +195,43 @@ func (x *alongLoop) together() float64 {
 	return work.byPlan(float64(max(x.n, 1))) + turnCost*float64(turned)
 }
 
-// wholeLoop runs a loop for all points of a batch at once.
+// leastShared is how long a loop takes, in nanoseconds, of which threads take points each.
+var leastShared = 5e5
+
+// wholeLoop runs a loop for all points of a batch at once; for some of them on each thread, where that is long.
 func wholeLoop(c *run, b *batch, out []float64, data [][]float64) bool {
 	l, t := c.attr.Loop, c.t
 	varies := make([]bool, len(data))
 	for i, a := range t.Args(c.r) {
 		varies[i] = t.ins[a].batch != 0
 	}
-	x := l.codes.along(l, b.n, varies, t.Limit)
+	along := func(n int) *alongLoop { return l.codes.along(l, n, varies, t.Limit) }
+	x := along(b.n)
 	if x == nil {
 		return false
 	}
+	if parts := min(c.threads, b.n); parts > 1 && x.takes >= leastShared && x.stays(parts) && along(b.n/parts) != nil && along((b.n+parts-1)/parts) != nil {
+		pool.Run(parts, parts, func(i int) {
+			from, to := b.n*i/parts, b.n*(i+1)/parts
+			along(to-from).run(c, b, from, to, 1, out, data)
+		})
+		return true
+	}
+	x.run(c, b, 0, b.n, c.threads, out, data)
+	return true
+}
+
+// stays reports whether what moves is read where it lies by parts of the points as it is by all.
+func (x *alongLoop) stays(parts int) bool {
+	return !slices.ContainsFunc(x.carry, func(c Ref) bool {
+		n, least := x.body.size(c), x.body.leastRead()
+		return n >= least && n/parts < least
+	})
+}
+
+// run runs the loop of an instruction for points from to to-1 of a batch.
+func (x *alongLoop) run(c *run, b *batch, from, to, threads int, out []float64, data [][]float64) {
+	l, t, n := c.attr.Loop, c.t, to-from
 	var rooms [][]float64
 	room := func(n int) []float64 {
 		m := arena64.take(n)
@@ -221,12 +250,14 @@ func wholeLoop(c *run, b *batch, out []float64, data [][]float64) bool {
 			continue
 		}
 		size := c.shapes[i].Size()
-		if b.at[i] != nil || !varies[i] { // not of every point
-			all := room(b.n * size)
-			for k := range b.n {
+		if b.at[i] == nil && t.ins[t.Args(c.r)[i]].batch != 0 {
+			args[i] = v[from*size : to*size]
+		} else { // not of every point
+			all := room(n * size)
+			for k := range n {
 				o := 0
-				if varies[i] {
-					o = b.offset(i, k) * size
+				if t.ins[t.Args(c.r)[i]].batch != 0 {
+					o = b.offset(i, from+k) * size
 				}
 				copy(rowAt(all, size, k), v[o:])
 			}
@@ -234,21 +265,20 @@ func wholeLoop(c *run, b *batch, out []float64, data [][]float64) bool {
 		}
 		if i >= first && !(i < first+len(x.arrays) && !x.turned[i-first]) {
 			rows := c.shapes[i][0]
-			turned := room(b.n * size)
-			interchange(turned, args[i], b.n, rows, size/max(rows, 1), size)
+			turned := room(n * size)
+			interchange(turned, args[i], n, rows, size/max(rows, 1), size)
 			args[i] = turned
 		}
 	}
 	if len(x.consts) > x.fixed {
-		zeros := room(b.n)
+		zeros := room(n)
 		clear(zeros)
 		args = slices.Insert(args, first, zeros)
 	}
 	value := room(x.outAt(len(x.loop.outs)))
-	inner := &run{t: t, r: c.r, attr: &Attr{Loop: x.loop}, out: value, args: args, threads: c.threads}
-	runLoop(inner)
-	x.putOut(l, out, value, b.n)
-	return true
+	runLoop(&run{t: t, r: c.r, attr: &Attr{Loop: x.loop}, out: value, args: args, threads: threads})
+	total := l.outAt(len(l.outs))
+	x.putOut(l, out[from*total:to*total], value, n)
 }
 
 // putOut writes to out, for each of n points, what its value of l is.

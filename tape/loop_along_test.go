@@ -53,6 +53,15 @@ func alongAnswer(t *testing.T, q *Question) (out [][]float64, took int) {
 	return out, took
 }
 
+// alongOnTwo is alongAnswer on two threads, of which each takes some rows.
+func alongOnTwo(t *testing.T, q *Question) (out [][]float64) {
+	t.Helper()
+	defer func(least float64) { leastShared = least }(leastShared)
+	leastShared, q.Threads = 0, 2
+	pointsTogether(func() { out, _ = alongAnswer(t, q) })
+	return out
+}
+
 // TestPointsTogether: rows of derivatives through a loop that go through the steps together have the bits of those
 // that go one after the other.
 func TestPointsTogether(t *testing.T) {
@@ -76,11 +85,15 @@ func TestPointsTogether(t *testing.T) {
 			}
 			took := 0
 			pointsTogether(func() { got, took = alongAnswer(t, loopQuestion(t, op, text)) })
+			two := alongOnTwo(t, loopQuestion(t, op, text))
 			if (took == 0) != strings.Contains(c.apart, op) {
 				t.Errorf("%s of %q: %d loops take their rows together", op, text, took)
 			}
 			unrolled(func() { unr, _, _, _ = loopAnswer(loopQuestion(t, op, text)) })
 			for k := range got {
+				if at := sameBits(got[k], two[k]); at >= 0 {
+					t.Errorf("%s of %q: part %d, element %d: %v, on two threads %v", op, text, k, at, got[k][at], two[k][at])
+				}
 				if !slices.EqualFunc(got[k], apart[k], func(x, y float64) bool { return x == y || x != x && y != y }) {
 					t.Errorf("%s of %q: part %d: %v, one after the other %v", op, text, k, got[k], apart[k])
 				}

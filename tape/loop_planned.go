@@ -112,7 +112,7 @@ func (t *Tape) copied(n int, limit int64) *Tape {
 		c.big = make(map[Ref][]float64, len(t.big))
 	}
 	maps.Copy(c.big, t.big)
-	c.DType, c.Limit = t.DType, limit
+	c.DType, c.Limit, c.along = t.DType, limit, t.along
 	return c
 }
 

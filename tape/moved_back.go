@@ -45,7 +45,7 @@ func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 }
 
 // isLarge reports whether a value of so many numbers, at each point of a loop around it, is read where it lies.
-func (t *Tape) isLarge(n int) bool { return n*max(t.wide, 1) >= leastMoved }
+func (t *Tape) isLarge(n int) bool { return n*max(t.wide, 1) >= t.leastRead() }
 
 // merged adds pieces of one place before they are moved, where they are computed; what is moved
 // itself is read where it lies instead.

@@ -118,6 +118,7 @@ type Tape struct {
 	inner        int      // how many derivative sweeps are being recorded
 	sloping      bool     // whether slopes of eigenvalues are being recorded
 	isBody       bool     // the body of a loop: placeholders have no values
+	along        bool     // the body of one whose steps take many points
 	wide         int      // and at how many points steps may run together while their way back is recorded
 	forks        *forks   // conditions in that body
 	isStrip      bool     // some rows of a chain of another tape
