@@ -43,6 +43,16 @@ func (t *Tape) leastRead() int {
 	return leastMoved
 }
 
+// leastShifted is that of r, which moves: shapes and transpositions alone are not worth it, and keep steps from being
+// steady. Jacobians through a hundred steps of an equation of 30 unknowns took 1.25 of the time.
+func (t *Tape) leastShifted(r Ref) int {
+	switch t.ins[r].Op() {
+	case opSlice, opUnslice, opConcat, opBlock:
+		return t.leastRead()
+	}
+	return leastMoved
+}
+
 // mostPanes is how many panes a value has that is read so.
 const mostPanes = 12
 
@@ -83,7 +93,7 @@ func (p *Plan) findPanes() bool {
 	var wanted []bool
 	for k := len(p.order) - 1; k >= 0; k-- {
 		r := p.order[k]
-		if !p.mayMove(r) || t.size(r) < t.leastRead() && (wanted == nil || !wanted[r]) {
+		if !p.mayMove(r) || t.size(r) < t.leastShifted(r) && (wanted == nil || !wanted[r]) {
 			continue
 		}
 		if wanted == nil {
