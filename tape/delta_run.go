@@ -65,9 +65,7 @@ func runTerms(c *run) {
 
 // isHalf reports whether r is a product of which only what is above the diagonal is computed.
 func (t *Tape) isHalf(r Ref) bool {
-	for t.ins[r].Op() == opReshape {
-		r = t.Args(r)[0]
-	}
+	r = t.base(r)
 	return t.ins[r].Op() == opMatmul && t.Attr(r).Upper
 }
 

@@ -82,20 +82,8 @@ var loopRows = []Op{
 			l := t.Attr(r).Loop
 			return float64(l.n) * l.cost(t.Limit)
 		},
-		Room: func(t *Tape, r Ref) int64 {
-			bytes := t.Attr(r).Loop.room(t.Limit)
-			if t.ins[r].batch == 0 {
-				return bytes
-			}
-			n := t.size(r) // what is turned round
-			for _, a := range t.Args(r) {
-				if t.ins[a].batch != 0 {
-					n += t.size(a)
-				}
-			}
-			return bytes + 8*int64(n)
-		},
-		Adj: func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
+		Room: func(t *Tape, r Ref) int64 { return t.Attr(r).Loop.room(t.Limit) + t.turned(r) },
+		Adj:  func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
 	{As: &opSlot, Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf},
 	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLoad},
 }

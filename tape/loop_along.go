@@ -149,6 +149,20 @@ func (x *alongLoop) level(batch int32) {
 	}
 }
 
+// turned is how many bytes take what is turned round of loop r, where that runs for many points.
+func (t *Tape) turned(r Ref) int64 {
+	if t.ins[r].batch == 0 {
+		return 0
+	}
+	n := t.size(r)
+	for _, a := range t.Args(r) {
+		if t.ins[a].batch != 0 {
+			n += t.size(a)
+		}
+	}
+	return 8 * int64(n)
+}
+
 // turnCost is how long it takes to turn a number of a column round, or to fetch it for a point or put it out, in
 // nanoseconds; pointCost how long the rest that a point needs by itself takes.
 const (
@@ -250,23 +264,18 @@ func (x *alongLoop) run(c *run, b *batch, from, to, threads int, out []float64, 
 			continue
 		}
 		size := c.shapes[i].Size()
-		if b.at[i] == nil && t.ins[t.Args(c.r)[i]].batch != 0 {
+		if b.at[i] == nil {
 			args[i] = v[from*size : to*size]
 		} else { // not of every point
-			all := room(n * size)
+			args[i] = room(n * size)
 			for k := range n {
-				o := 0
-				if t.ins[t.Args(c.r)[i]].batch != 0 {
-					o = b.offset(i, from+k) * size
-				}
-				copy(rowAt(all, size, k), v[o:])
+				copy(rowAt(args[i], size, k), rowAt(v, size, b.offset(i, from+k)))
 			}
-			args[i] = all
 		}
 		if i >= first && !(i < first+len(x.arrays) && !x.turned[i-first]) {
-			rows := c.shapes[i][0]
+			row := c.shapes[i][1:].Size()
 			turned := room(n * size)
-			interchange(turned, args[i], n, rows, size/max(rows, 1), size)
+			turnBlocks(turned, n*row, args[i], size, n, c.shapes[i][0], row)
 			args[i] = turned
 		}
 	}
@@ -286,7 +295,7 @@ func (x *alongLoop) putOut(l *loop, out, value []float64, n int) {
 	total := l.outAt(len(l.outs))
 	each := func(to, from, rows, size int, wide bool) { // rows, of so many numbers each
 		if v := value[from:]; wide {
-			turnBack(out[to:], v, rows, n, size, total)
+			turnBlocks(out[to:], total, v, n*size, rows, n, size)
 		} else {
 			for k := range n {
 				copy(out[k*total+to:][:rows*size], v)
@@ -305,29 +314,14 @@ func (x *alongLoop) putOut(l *loop, out, value []float64, n int) {
 	}
 }
 
-// interchange writes blocks of so many numbers, n rows of m that begin by apart, to m rows of n.
-func interchange(dst, src []float64, n, m, size, by int) {
+// turnBlocks writes n rows of m blocks, of so many numbers each, as m rows of n blocks. Rows begin as far apart as said.
+func turnBlocks(dst []float64, dstRow int, src []float64, srcRow, n, m, size int) {
 	if size == 1 {
-		kernels.TransposeLarge(dst, n, src, by, n, m)
+		kernels.TransposeLarge(dst, dstRow, src, srcRow, n, m)
 		return
 	}
 	for j := range m {
-		for i := range n {
-			copy(dst[(j*n+i)*size:][:size], src[i*by+j*size:])
-		}
-	}
-}
-
-// turnBack is the other way: m rows of n blocks to n rows of m that begin by apart.
-func turnBack(dst, src []float64, m, n, size, by int) {
-	if size == 1 {
-		kernels.TransposeLarge(dst, by, src, n, m, n)
-		return
-	}
-	for i := range n {
-		for j := range m {
-			copy(dst[i*by+j*size:][:size], src[(j*n+i)*size:])
-		}
+		kernels.CopyRows(dst[j*dstRow:], size, src[j*size:], srcRow, size, n)
 	}
 }
 

@@ -152,7 +152,7 @@ func (l *loop) rowsLose() bool {
 }
 
 // A rowsCost is what a step of derivatives with many rows takes in microseconds, recorded, by its code for each row, and
-// with all rows together, which take as much again to be planned; and whether it is elementwise throughout.
+// with all rows together, for which plans are made once; and whether it is elementwise throughout.
 type rowsCost struct {
 	recorded, coded, together, plans float64
 	elementwise                      bool

@@ -24,10 +24,7 @@ func (v *sweep) loop(r Ref) {
 	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
 	x := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
 	batch := x.gather(ps)
-	l.body.wide = 1
-	for _, axis := range t.sets[batch] {
-		l.body.wide *= t.axes[axis]
-	}
+	l.body.wide = t.pointsOf(batch)
 	defer func() { l.body.wide = 0 }()
 	for i, a := range args {
 		x.bars[i], x.starts[i] = None, None

@@ -162,9 +162,12 @@ func (t *Tape) batchOf(r Ref, b *batch) *batch {
 }
 
 // points is the number of batch points of r.
-func (t *Tape) points(r Ref) int {
+func (t *Tape) points(r Ref) int { return t.pointsOf(t.ins[r].batch) }
+
+// pointsOf is the number of points along batch axes.
+func (t *Tape) pointsOf(batch int32) int {
 	n := 1
-	for _, axis := range t.Axes(r) {
+	for _, axis := range t.sets[batch] {
 		n *= t.axes[axis]
 	}
 	return n
