@@ -124,7 +124,7 @@ type loopNode struct {
 	num  []float64 // number: what it is
 	i    int32     // which carried number or tensor, constant, column or array
 	e    int32     // which number of it, where tensors are split
-	like int32     // the shape, for equals
+	like int32     // the shape, of loads how wide they are, for equals
 	put  loopPut   // load
 	col  int32     // its column
 	low  int32     // Tarjan's numbers
@@ -440,10 +440,10 @@ func (m *loopMaker) load(r Ref) {
 	for e := 0; e < size; e += wide {
 		p := m.put(array, s[0], args[0], s[1:].Size(), e, wide)
 		if p.fixed {
-			ks = append(ks, m.node(loopNode{kind: nodeFixed, i: int32(array), e: int32(p.off*p.row + p.from), size: wide}, 0))
+			ks = append(ks, m.node(loopNode{kind: nodeFixed, i: int32(array), e: int32(p.off*p.row + p.from), size: wide}, int32(wide)))
 			continue
 		}
-		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(array), e: int32(e), arg: [3]int32{p.at}, n: 1, size: wide, put: p}, 0))
+		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(array), e: int32(e), arg: [3]int32{p.at}, n: 1, size: wide, put: p}, int32(wide)))
 	}
 	m.is(r, ks)
 }

@@ -271,7 +271,8 @@ var loops = []loopRow{
 	{text: "s = x\nfor i in range(100) { t = scan((c, r) -> (c*0.9 + 0.01*sum(r.p)*r.q, c*y), s, {p: u, q: w[:7]}); s = t[0] + 0.1*sum(t[1]) }\ns"},
 	{text: "s = x\nfor i in range(100) { s = 0.9*s + 0.1*sum(v[:6]*v[3:9])*y + 0.01*v[i] }\ns + sum(v^2)"}, // slices that overlap, and elements, of what is used elsewhere
 	{text: "a = reshape(w*x, (20, 5))\ns = y\nfor i in range(100) { s = s*0.9 + sum(a[2:5, 1]*a[3:6, ::-1][0, 1:4])*0.1 + a[i % 20, 2] }\ns + a[3] @ a[4]"},
-	{text: "p = u[:3]\nfor i in range(100) { p = tanh(p*u[1:4] + u[2:5]*y) }\nsum(p*u[2:5])"}, // slices that are most of it
+	{text: "p = u[:3]\nfor i in range(100) { p = tanh(p*u[1:4] + u[2:5]*y) }\nsum(p*u[2:5])"},                                 // slices that are most of it
+	{text: "s = x\nfor i in range(100) { s = 0.5*s + max(cumsum(u[2:5]))*y - u[2]; s = s + u[1]*prod(u[1:3] - 0.2)*0.1 }\ns"}, // and elements where they begin
 	{text: "p = u[:3]\nfor i in range(100) { if i % 3 > 0 { p = tanh(p*u[1:4] + u[:3]*y) } else { p = p*0.9 + v[i] } }\nsum(p^2)"},
 	{text: "f(c, t) = scan((d, r) -> (d*0.9 + r*t*0.01, d*r), c, u)\nc, ys = scan(f, x, v)\nc + 0.1*sum(ys)"},
 	{text: "s = x\nfor i in range(100) { no_gradient { a = u }; s = s*0.9 + sum(a)*y*0.01 + u[1]*0.1 }\ns", no: true},
