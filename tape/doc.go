@@ -73,13 +73,14 @@
 //	loop_code loop_nodes loop_split loop_emit           their code,
 //	loop_run loop_places loop_count loop_machine        which runs many steps at a time, or as machine code;
 //	loop_choice loop_planned* loop_blocks* loop_rights  steps that are planned,
-//	loop_along                                          also for many rows of derivatives at once,
+//	loop_along loop_unread                              also for many rows of derivatives at once, and without
+//	                                                    what nobody reads,
 //	loop_steady*                                        or lists of kernels' calls
 //	series series_*                                     derivatives of high order
 //	plan live fold fuse linger picked place             the plan and its passes
 //	chain chain_*                                       layers carried through together
 //	slide slide_run                                     tile programs that run side by side
-//	moved moved_run moved_back                          what is read where it lies
+//	moved moved_run moved_back edges                    what is read where it lies
 //	tile tile_* shorten single single_tile              programs of tiles
 //	exec run arena rows spread turns                    running a plan
 //	mirror regain unbounded bounds                      what left the range

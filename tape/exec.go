@@ -297,7 +297,7 @@ func (x *execution) one(r Ref) {
 		}
 		out = x.result(r)
 	}
-	t.runStructural(r, out, data, x.threads(), x.from)
+	t.runAs(x.p.loopOf(r), r, out, data, x.threads(), x.from)
 	if x.whole && in.Op() == opMatmul && in.dtype == tensor.Float64 && len(out) > leastBounded*(len(data[0])+len(data[1])) {
 		t.isSane(r, boundedProduct(data[0], data[1]))
 	}

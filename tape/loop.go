@@ -78,12 +78,9 @@ var opLoop, opSlot, opLoad *Op
 
 var loopRows = []Op{
 	{As: &opLoop, Name: "loop", Args: "*x", Hidden: true, Doc: "a loop whose body is recorded once", Run: runLoop, Whole: wholeLoop,
-		Flops: func(t *Tape, r Ref) float64 {
-			l := t.Attr(r).Loop
-			return float64(l.n) * l.cost(t.Limit)
-		},
-		Room: func(t *Tape, r Ref) int64 { return t.Attr(r).Loop.room(t.Limit) + t.turned(r) },
-		Adj:  func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
+		Flops: func(t *Tape, r Ref) float64 { return t.Attr(r).Loop.flops(t.Limit) },
+		Room:  func(t *Tape, r Ref) int64 { return t.Attr(r).Loop.room(t.Limit) + t.turned(r) },
+		Adj:   func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
 	{As: &opSlot, Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf},
 	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLoad},
 }

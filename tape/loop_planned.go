@@ -287,6 +287,9 @@ func (l *loop) counter(cond Ref, t *Tape) func(carry, consts, arrays [][]float64
 	return func(carry, consts, arrays [][]float64) int { return codes.count(carry, consts, arrays, most, t.check) }
 }
 
+// flops is how many operations on numbers all steps have.
+func (l *loop) flops(limit int64) float64 { return float64(l.n) * l.cost(limit) }
+
 // cost is how many operations on numbers a step has.
 func (l *loop) cost(limit int64) float64 {
 	if s := l.steps(limit); s != nil {

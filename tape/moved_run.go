@@ -27,13 +27,18 @@ const (
 
 // whereMoved says where n numbers of m from i on are: where they lie, or else in the slot; and
 // how many there are. The cursor stands where the numbers before ended. Of values that lie in
-// windows so many numbers are gone.
-func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot []T, i, n int) (at unsafe.Pointer, many int) {
+// windows so many numbers are gone. What drifts may be read with its edges wrong.
+func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot []T, i, n int, edges bool) (at unsafe.Pointer, many int) {
 	values = values[m.first:]
 	if gone != nil {
 		gone = gone[m.first:]
 	}
 	if m.lay.drifting > 0 {
+		if edges {
+			if at, many = drifted(m.lay, values, gone, i); many >= n {
+				return at, many
+			}
+		}
 		fillDrift(m.lay, slot[:n], values, gone, i)
 		return unsafe.Pointer(&slot[0]), n
 	}

@@ -93,12 +93,18 @@ func (p *Plan) addUp(scratch *tileScratch) {
 		var beside int64
 		for _, r := range s.refs {
 			switch op := t.ins[r].Op(); {
+			case p.loops[r] != nil:
+				p.flops += p.loops[r].Loop.flops(t.Limit)
 			case op.elementwise():
 				p.flops += float64(t.size(r))
 			case op.Flops != nil:
 				p.flops += op.Flops(t, r)
 			}
-			beside = max(beside, t.room(r))
+			if a := p.loops[r]; a != nil {
+				beside = max(beside, a.Loop.room(t.Limit)+t.turned(r))
+			} else {
+				beside = max(beside, t.room(r))
+			}
 		}
 		if s.kind == stepTile {
 			s.tile = p.buildTile(s, int32(i), scratch)

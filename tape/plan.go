@@ -14,13 +14,14 @@ type Plan struct {
 	same   []Ref  // by Ref: the instruction that stands for it
 	order  []Ref  // what runs, ascending
 	chains []*chain
-	chain  []int32  // by Ref: its place in chains, from 1, or 0; nil without chains
-	phase  []int32  // by Ref: how many chains must be through before it; nil without chains
-	lies   [][]pane // of what is read where it lies; nil without such
-	moved  []int32  // by Ref: its place in lies, from 1, or 0
-	steps  []step   // what runs together, in order
-	home   []int32  // by Ref: the step that computes it, -1 for leaves
-	slot   []int32  // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
+	chain  []int32       // by Ref: its place in chains, from 1, or 0; nil without chains
+	phase  []int32       // by Ref: how many chains must be through before it; nil without chains
+	lies   [][]pane      // of what is read where it lies; nil without such
+	moved  []int32       // by Ref: its place in lies, from 1, or 0
+	loops  map[Ref]*Attr // by Ref: a loop without what nobody reads
+	steps  []step        // what runs together, in order
+	home   []int32       // by Ref: the step that computes it, -1 for leaves
+	slot   []int32       // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
 	slots  int
 	single []bool  // by step: it computes on float32
 	narrow []bool  // by Ref: computed, and kept in memory, as float32
@@ -72,6 +73,7 @@ var passes []pass // passRows, for what they know (see init in op.go)
 var passRows = []pass{
 	{name: "live", run: passLive},
 	{name: "fold", after: []string{"live"}, run: passFold},
+	{name: "unread", after: []string{"live", "fold"}, run: passUnread},
 	{name: "chain", after: []string{"live", "fold"}, run: passChain},
 	{name: "moved", after: []string{"live", "fold", "chain"}, run: passMoved},
 	{name: "fuse", after: []string{"live", "fold", "chain", "moved"}, run: passFuse},

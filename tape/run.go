@@ -42,6 +42,11 @@ func (c *run) fail(msg, hint string) {
 
 // runStructural computes r into out, once for every point of its batch.
 func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, from int) {
+	t.runAs(t.Attr(r), r, out, data, threads, from)
+}
+
+// runAs is runStructural with an attribute that may say another thing than that of r.
+func (t *Tape) runAs(attr *Attr, r Ref, out []float64, data [][]float64, threads, from int) {
 	op := t.ins[r].Op()
 	switch op {
 	case opBasis:
@@ -63,7 +68,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 	}
 	args := t.Args(r)
 	c := runs.Get().(*run)
-	*c = run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args)), points: c.points, led: c.led}
+	*c = run{t: t, r: r, threads: threads, from: from, attr: attr, shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args)), points: c.points, led: c.led}
 	defer c.done()
 	for i, a := range args {
 		c.shapes[i] = t.Shape(a)

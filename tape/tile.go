@@ -16,6 +16,7 @@ type tileProgram struct {
 	direct  []Ref      // arguments and results read and written in place
 	over    []Ref      // of each in direct: the argument whose memory it takes, or None; nil for none at all
 	moved   []movedArg // those of direct that are None: read where they lie
+	edges   *edges     // of what is moved, or nil
 	windows []Ref      // those of direct that it makes and that lie in windows of a slide
 	slots   int
 	sums    []sumOf

@@ -97,6 +97,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 			b.operation(k, o)
 		}
 	}
+	b.edges = b.findEdges()
 	if b.single {
 		b.places()
 		b.plain = b.link32(t.desk)

@@ -136,6 +136,7 @@ type room struct {
 	paths  []cursor         // of what is moved
 	still  []stillRow       // by load: what of it has one number
 	turns  turns[float64]   // of what is spread out
+	aside  []float64        // what edges read and write in memory
 
 	single *room32
 }
@@ -236,12 +237,27 @@ func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b in
 
 // tiles runs the tiles of a part of a block, from its first on or from where the part before ended.
 func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from, end int, in *tiling) {
-	varies, direct := tp.varies(), in.direct
-	at := w.at[len(direct):]
 	if from%kernels.SumBlock == 0 {
 		clear(w.lanes)
 		w.turned = 0
 	}
+	e := tp.edges
+	if e == nil || code.aside != nil {
+		w.straight(tp, code, calls, from, end, in, false)
+		return
+	}
+	for ; from < end; from += e.part {
+		to := min(from+e.part, end)
+		w.edges(tp, code, calls, from, to, in)
+		w.straight(tp, code, calls, from, to, in, true)
+		w.putEdges(e, from, to, in)
+	}
+}
+
+// straight runs tiles one after the other, with edges wrong or as they are.
+func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, from, end int, in *tiling, edges bool) {
+	varies, direct := tp.varies(), in.direct
+	at := w.at[len(direct):]
 	for from < end {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
@@ -260,21 +276,30 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 		}
 		for i := range tp.moved {
 			m := &tp.moved[i]
-			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n)
+			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n, edges)
 			w.at[len(direct)-1-m.place] = at
 			tiles = min(tiles, many/n)
 		}
-		k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
-		for from += (tiles - left) * n; k < len(calls); k++ {
-			tp.micro(code, w, len(direct), k, done, n)
-			var ran int
-			ran, done = kernels.Run(calls[k+1:], &at[0], n)
-			k += ran
-		}
-		if left > 0 {
-			from += n
-		}
+		from += n * w.run(tp, code, calls, len(direct), n, tiles)
 	}
+}
+
+// run runs tiles of n numbers that follow one another, and returns how many: fewer than there are where Go has
+// a part in the last one.
+func (w *room) run(tp *tileProgram, code *tileCode, calls []kernels.Call, direct, n, tiles int) int {
+	at := w.at[direct:]
+	k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:direct])
+	tiles -= left
+	if left > 0 {
+		tiles++
+	}
+	for ; k < len(calls); k++ {
+		tp.micro(code, w, direct, k, done, n)
+		var ran int
+		ran, done = kernels.Run(calls[k+1:], &at[0], n)
+		k += ran
+	}
+	return tiles
 }
 
 // turn has the next tile, from an element on, add to the first lane what begins it: tiles that end with
