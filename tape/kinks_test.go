@@ -31,6 +31,9 @@ var kinks = []struct {
 	{"median(x)", "nan", "[nan, nan, nan, nan]", "", xs("x=[1, nan, 2, 3]")},
 	{"interp(x, [0, 1], [0, 2])", "[nan, 1]", "[nan, 2]", "", xs("x=[nan, 0.5]")},
 	{"clip_by_norm(x, 1)", "[nan, nan]", "[nan, nan]", "", xs("x=[nan, 1]")},
+	{"clip_by_norm(x, 1)", "[0, 1]", "[1, 0]", "", xs("x=[0, 1]")}, // along x as clip at a bound
+	{"clip_by_norm(x, 0)", "[0, 0]", "[0, 0]", "", xs("x=[0, 0]")},
+	{"clip_by_norm(x, 1)", "[0, 0]", "[1, 1]", "", xs("x=[0, 0]")},
 	{"rel_entr(x, y)", "inf", "{x: inf, y: -inf}", "rel_entr", xs("x=1", "y=-0.0")}, // a 0, from above
 	{"kl_div(x, y)", "inf", "{x: inf, y: -inf}", "kl_div", xs("x=1", "y=-0.0")},
 	{"max(x, y, 1, z)", "1", "{x: 0, y: 0, z: 0}", "max", xs("x=1", "y=1", "z=1")}, // wherever the constant stands

@@ -29,7 +29,7 @@ var nnRows = []Op{
 	{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "zmul(x, (minimum(maximum(x, -3), 3) + 3) / 6)"},
 	{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: unary(&tanhshrinkDoor, tanhshrinkOf), Try: at(-4, -0.5, 0, 2)},
 	{Name: "glu", Args: "x, #axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
-	{Name: "clip_by_norm", Args: "x, limit, #axis=None", Doc: "x scaled down to at most the given norm", Body: "n = vector_norm(x, 2, axis, true); x * where(n <= limit, 1, limit / where(n <= limit, 1, n))"},
+	{Name: "clip_by_norm", Args: "x, limit, #axis=None", Doc: "x scaled down to at most the given norm", Body: "n = vector_norm(x, 2, axis, true); x * where(n < limit, 1, limit / where(n == 0, 1, n))"},
 	{Name: "normalize", Args: "x, #axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(vector_norm(x, 2, axis, true), eps)"},
 	{Name: "l2_normalize", Args: "x, #axis=None, eps=1e-12", Doc: "x divided by its norm, of all elements if no axis is given", Body: "x / maximum(vector_norm(x, 2, axis, true), sqrt(eps))"},
 	{Name: "standardize", Args: "x, #axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},

@@ -150,16 +150,21 @@ func (c *call) vectorNorm(p float64, axes []int) value {
 }
 
 // powerNorm is the norm of order p of y, which is not negative. Where a power would leave
-// the range, all is measured by the largest: a factor that the derivative need not know.
+// the range, all is measured by what counts most, the largest, or the least for a negative p: a
+// factor that the derivative need not know. It is no subnormal number, of which 1/unit is infinite.
 func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 	t := c.t
 	if t.size(y) == 0 {
 		return t.Apply(opPow, t.sumTo(t.Apply(opPow, y, t.Const(p)), axes, keep), t.Const(1/p))
 	}
-	m := t.Apply(opStopGradient, c.fold(opMaxOf, y, axes, true)) // stopped behind the maximum, a few numbers are copied
+	most := opMaxOf
+	if p < 0 {
+		most = opMinOf
+	}
+	m := t.Apply(opStopGradient, c.fold(most, y, axes, true)) // stopped behind the maximum, a few numbers are copied
 	far := t.apply("greater", t.apply("abs", t.apply("log", m)), t.Const(400/math.Max(1, math.Abs(p))))
 	far = t.apply("logical_and", far, t.apply("isfinite", t.apply("log", m)))
-	unit := t.Apply(opWhere, far, m, t.Const(1))
+	unit := t.Apply(opWhere, far, t.Apply(opMaximum, m, t.Const(0x1p-1022)), t.Const(1))
 	n := t.sumTo(t.Apply(opPow, t.Apply(opDiv, y, unit), t.Const(p)), axes, true)
 	if t.Conventions == "torch" { // 0 at 0, where the slope of the root would meet it
 		zero := t.asNumber(t.apply("equal", n, t.Const(0)))

@@ -196,11 +196,13 @@ func (u *numberRun[N]) compute(r Ref) bool {
 	case in.Op() == opMatmul || in.Op() == opZMatmul:
 		return u.product(r)
 	case in.Op() == opNorm:
-		u.reduce(r, u.norm, kernels.Norm2)
-		return true
+		return u.reduce(r, u.norm, kernels.Norm2)
 	case in.Op() == opProd:
-		u.reduce(r, u.prod, kernels.Prod)
-		return true
+		return u.reduce(r, u.prod, kernels.Prod)
+	case in.Op() == opMaxOf:
+		return u.reduce(r, u.extreme(opMaximum), kernels.Max)
+	case in.Op() == opMinOf:
+		return u.reduce(r, u.extreme(opMinimum), kernels.Min)
 	case in.Op() == opCumsum || in.Op() == opCumprod || in.Op() == opRecur || in.Op() == opRecurBack:
 		u.running(r)
 		return true
@@ -219,24 +221,40 @@ func (u *numberRun[N]) compute(r Ref) bool {
 	return true
 }
 
-func (u *numberRun[N]) norm(x []N) (sum N) {
+func (u *numberRun[N]) norm(x []N, _ []float64) (N, bool) {
+	var sum N
 	for _, v := range x {
 		sum = sum.Add(v.Mul(v))
 	}
-	return sum.Sqrt()
+	return sum.Sqrt(), true
 }
 
 // prod is the product of a line.
-func (u *numberRun[N]) prod(x []N) N {
+func (u *numberRun[N]) prod(x []N, _ []float64) (N, bool) {
 	y := u.number(1)
 	for _, v := range x {
 		y = y.Mul(v)
 	}
-	return y
+	return y, true
 }
 
-// reduce is r of lines of its argument.
-func (u *numberRun[N]) reduce(r Ref, of func(x []N) N, nearly func(x []float64) float64) {
+// extreme is the largest of a line, or the least, by the operation on two numbers, w in float64.
+func (u *numberRun[N]) extreme(op *Op) func(x []N, w []float64) (N, bool) {
+	return func(x []N, w []float64) (y N, ok bool) {
+		y, near := x[0], w[0]
+		for k := 1; k < len(x); k++ {
+			of := [3]float64{near, w[k]}
+			near = op.one(of)
+			if y, ok = u.one(op, tensor.Float64, [3]N{y, x[k]}, of, near, false); !ok {
+				return y, false
+			}
+		}
+		return y, true
+	}
+}
+
+// reduce is r of lines of its argument; false where of does not know one.
+func (u *numberRun[N]) reduce(r Ref, of func(x []N, w []float64) (N, bool), nearly func(x []float64) float64) (ok bool) {
 	t := u.t
 	values, near := u.of(r)
 	x, y := u.of(t.Args(r)[0])
@@ -247,8 +265,12 @@ func (u *numberRun[N]) reduce(r Ref, of func(x []N) N, nearly func(x []float64) 
 			at := (i/inner*n+k)*inner + i%inner
 			line[k], nearby[k] = x[at], y[at]
 		}
-		values[i], near[i] = of(line), nearly(nearby)
+		if values[i], ok = of(line, nearby); !ok {
+			return false
+		}
+		near[i] = nearly(nearby)
 	}
+	return true
 }
 
 // running is a sum, a product or a recurrence r along lines.
