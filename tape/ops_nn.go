@@ -51,7 +51,7 @@ var nnRows = []Op{
 	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Call: sparseCrossEntropyCall, Body: "-sum(zmul(one_hot(labels, logits.shape[-1]), log_softmax(logits, -1)), axis=-1)"},
 	{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Joins: true, Body: "where(abs(x) < delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
 	{Name: "softmax_cross_entropy", Args: "logits, labels, #axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(zmul(labels, log_softmax(logits, axis)), axis)", Note: "a label of 0 counts nothing, even at a logit of -inf"},
-	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "zmul(labels, softplus(-logits)) + zmul(1 - labels, softplus(logits))", Note: "0 at the infinite logit that its label means"},
+	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "p = logits > 0; softplus(where(p, -logits, logits)) + zmul(where(p, 1 - labels, -labels), logits)", Note: "0 at the infinite logit that its label means"},
 	{Name: "dropout", Args: "x, #rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
 		x, p := c.ref(0), c.num(1)
 		if !(p >= 0 && p < 1) {

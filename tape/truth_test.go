@@ -206,6 +206,9 @@ var truths = []struct {
 	{"rel_entr(x, 1e10)", 1.00000001e10, 0, 100.0000005, 8},
 	{"sigmoid_cross_entropy(x, 1)", 40, 0, 4.248354255291589e-18, 8}, // softplus(x) - x cancels
 	{"sigmoid_cross_entropy(x, 1)", 40, 1, -4.248354255291589e-18, 8},
+	{"sigmoid_cross_entropy(1e-20, x)", 0.25, 1, -1e-20, 0}, // the logit, not a difference of two softplus
+	{"sigmoid_cross_entropy(x, 0.25)", 0, 1, 0.25, 0},
+	{"sigmoid_cross_entropy(x, 0.25)", 0, 2, 0.25, 0},
 	{"xdivy(x, 2)", 0, 1, 0.5, 0},
 	{"leaky_relu(nan*x)", 1, 1, math.NaN(), 0}, // as the value
 	{"frac(inf*x)", 1, 1, math.NaN(), 0},
