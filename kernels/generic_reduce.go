@@ -156,6 +156,23 @@ func NormRows(dst, x []float64, n int) {
 	}
 }
 
+// AxpyRows adds rows of n numbers of x, ldx apart, to those of dst, ldd apart, each times a number of s, lds apart, and num:
+// element j of row i of dst becomes fma(num, s[i*lds]*x[i*ldx+j], that element), the product rounded.
+func AxpyRows(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int) {
+	if n > 0 && rows > 0 {
+		axpyRows(dst, ldd, num, s, lds, x, ldx, n, rows)
+	}
+}
+
+var axpyRows = func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int) {
+	for i := range rows {
+		by, y := s[i*lds], dst[i*ldd:][:n]
+		for j, v := range x[i*ldx:][:n] {
+			y[j] = math.FMA(num, float64(by*v), y[j])
+		}
+	}
+}
+
 // SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
 var SumLanes = sumLanes
 

@@ -202,6 +202,11 @@ func runOverride(o override, d, x, y, z []float64) {
 		if len(x) > 0 {
 			(*o.door)(d, x, y, 0)
 		}
+	case *at[func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int)]:
+		if n := len(d); n > 0 {
+			(*o.door)(d, 0, 0.5, x, 1, y, 0, n, min(3, n))
+			(*o.door)(d, n/3, 0.5, x[n-1:], 0, y, n/3, n-2*(n/3), 3)
+		}
 	case *at[func(dst, a, b []float64, lda, ldb, m int)]:
 		(*o.door)(d, x, y, 0, 0, 3)
 	case *at[func(dst []float64, a, b, c, d float64, x, y, z, w []float64)]:

@@ -14,6 +14,7 @@ type (
 	rowsAdding     = func(acc, x []float64, ldx, m int)
 	rowsSumming    = func(dst, x []float64, n int)
 	rowsTopping    = func(top []float64, first []int, less, x []float64, n int) bool
+	rowsScaling    = func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int)
 	columnsTopping = func(top []float64, first []int, less, x []float64, ld, n int) bool
 )
 
@@ -27,6 +28,7 @@ func avx2Reduce() []override {
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2, 16)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2, sumShortRowsAVX2, 4)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
+		&at[rowsScaling]{&axpyRows, scaledBy(axpyRowsAVX2)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
@@ -44,6 +46,7 @@ func avx512Reduce() []override {
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512, 32)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512, sumShortRowsAVX512, 8)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
+		&at[rowsScaling]{&axpyRows, scaledBy(axpyRowsAVX512)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
@@ -101,6 +104,14 @@ func addedBy(kernel, short func(dst, x *float64, n, rows int), lanes int) rowsSu
 		if len(dst) > 0 {
 			kernel(&dst[0], &x[0], n, len(dst))
 		}
+	}
+}
+
+// scaledBy is axpyRows by machine code.
+func scaledBy(kernel func(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx, n, rows int)) rowsScaling {
+	return func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int) {
+		_, _, _ = dst[(rows-1)*ldd+n-1], s[(rows-1)*lds], x[(rows-1)*ldx+n-1]
+		kernel(&dst[0], ldd, num, &s[0], lds, &x[0], ldx, n, rows)
 	}
 }
 

@@ -104,6 +104,14 @@ func tallestAVX2(top *float64, first *int, less *float64, x *float64, ld int, n 
 //go:noescape
 func tallestOfRowsAVX2(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
 
+// axpyRowsAVX2 is
+//
+//	// n > 0, rows > 0
+//	for i := range rows { for j := range n { dst[i*ldd+j] = math.FMA(num, float64(s[i*lds]*x[i*ldx+j]), dst[i*ldd+j]) } }
+//
+//go:noescape
+func axpyRowsAVX2(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
+
 // reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
 func reduceAVX2Entries() *uintptr
 

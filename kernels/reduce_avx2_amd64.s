@@ -2191,6 +2191,63 @@ looked:
 	VZEROUPPER
 	RET
 
+// func axpyRowsAVX2(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
+// Requires: AVX, FMA3
+TEXT ·axpyRowsAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         ldd+8(FP), CX
+	MOVQ         s+24(FP), DX
+	MOVQ         lds+32(FP), BX
+	MOVQ         x+40(FP), SI
+	MOVQ         ldx+48(FP), DI
+	MOVQ         n+56(FP), R8
+	MOVQ         rows+64(FP), R9
+	VBROADCASTSD num+16(FP), Y0
+	MOVQ         R8, R10
+	ANDQ         $0x03, R10
+	SUBQ         R10, R8
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y1
+	SHLQ         $0x03, CX
+	SHLQ         $0x03, BX
+	SHLQ         $0x03, DI
+	SHLQ         $0x03, R8
+
+row:
+	VBROADCASTSD (DX), Y2
+	XORQ         R11, R11
+	CMPQ         R11, R8
+	JGE          tail
+
+vector:
+	VMULPD      (SI)(R11*1), Y2, Y3
+	VMOVUPD     (AX)(R11*1), Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMOVUPD     Y4, (AX)(R11*1)
+	ADDQ        $0x20, R11
+	CMPQ        R11, R8
+	JLT         vector
+
+tail:
+	TESTQ       R10, R10
+	JZ          next
+	VMASKMOVPD  (SI)(R11*1), Y1, Y3
+	VMASKMOVPD  (AX)(R11*1), Y1, Y4
+	VMULPD      Y3, Y2, Y3
+	VFMADD231PD Y3, Y0, Y4
+	VMASKMOVPD  Y4, Y1, (AX)(R11*1)
+
+next:
+	ADDQ CX, AX
+	ADDQ BX, DX
+	ADDQ DI, SI
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX2(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX2(SB)
 DATA entries<>+16(SB)/8, $·maxAVX2(SB)

@@ -104,6 +104,14 @@ func tallestAVX512(top *float64, first *int, less *float64, x *float64, ld int, 
 //go:noescape
 func tallestOfRowsAVX512(top *float64, first *int, less *float64, x *float64, n int, rows int) (ordered bool)
 
+// axpyRowsAVX512 is
+//
+//	// n > 0, rows > 0
+//	for i := range rows { for j := range n { dst[i*ldd+j] = math.FMA(num, float64(s[i*lds]*x[i*ldx+j]), dst[i*ldd+j]) } }
+//
+//go:noescape
+func axpyRowsAVX512(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
+
 // reduceAVX512Entries is where the machine code of reduceAVX512Kernels begins, one after the other.
 func reduceAVX512Entries() *uintptr
 

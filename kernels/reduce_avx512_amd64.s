@@ -1656,6 +1656,62 @@ looked:
 	VZEROUPPER
 	RET
 
+// func axpyRowsAVX512(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyRowsAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         ldd+8(FP), CX
+	MOVQ         s+24(FP), DX
+	MOVQ         lds+32(FP), BX
+	MOVQ         x+40(FP), SI
+	MOVQ         ldx+48(FP), DI
+	MOVQ         n+56(FP), R8
+	MOVQ         rows+64(FP), R9
+	VBROADCASTSD num+16(FP), Z0
+	MOVQ         R8, R10
+	ANDQ         $0x07, R10
+	SUBQ         R10, R8
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	SHLQ         $0x03, CX
+	SHLQ         $0x03, BX
+	SHLQ         $0x03, DI
+	SHLQ         $0x03, R8
+
+row:
+	VBROADCASTSD (DX), Z1
+	XORQ         R11, R11
+	CMPQ         R11, R8
+	JGE          tail
+
+vector:
+	VMULPD      (SI)(R11*1), Z1, Z2
+	VMOVUPD     (AX)(R11*1), Z3
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, (AX)(R11*1)
+	ADDQ        $0x40, R11
+	CMPQ        R11, R8
+	JLT         vector
+
+tail:
+	TESTQ       R10, R10
+	JZ          next
+	VMOVUPD.Z   (SI)(R11*1), K1, Z2
+	VMOVUPD.Z   (AX)(R11*1), K1, Z3
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD Z2, Z0, Z3
+	VMOVUPD     Z3, K1, (AX)(R11*1)
+
+next:
+	ADDQ CX, AX
+	ADDQ BX, DX
+	ADDQ DI, SI
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
 DATA entries<>+16(SB)/8, $·maxAVX512(SB)

@@ -82,6 +82,37 @@ func TestSumRows(t *testing.T) {
 	})
 }
 
+// TestAxpyRows: rows that are added times numbers have the bits of each number by itself, and nothing beside them changes.
+func TestAxpyRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 9))
+		for n := range 70 {
+			rows, gap, lds, ldx := r.IntN(6), r.IntN(3), r.IntN(3), []int{0, n, n + 3}[r.IntN(3)]
+			num := []float64{1, -1, 0.3}[r.IntN(3)]
+			got, x, s := guard(rows*(n+gap), n%8), guard((rows+1)*(n+3), n%5), guard(lds*rows+1, 0)
+			for _, y := range [][]float64{got.x, x.x, s.x} {
+				for i := range y {
+					y[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN(), 0}[max(0, r.IntN(20)-14)]
+				}
+			}
+			want := slices.Clone(got.x)
+			for i := range rows {
+				for j := range n {
+					y := &want[i*(n+gap)+j]
+					*y = math.FMA(num, float64(s.x[i*lds]*x.x[i*ldx+j]), *y)
+				}
+			}
+			AxpyRows(got.x, n+gap, num, s.x, lds, x.x, ldx, n, rows)
+			got.check(t, "AxpyRows")
+			for i, v := range got.x {
+				if !same(v, want[i]) {
+					t.Fatalf("%d rows of %d: number %d is %v, want %v", rows, n, i, v, want[i])
+				}
+			}
+		}
+	})
+}
+
 // numbersTo are 0 to n-1.
 func numbersTo(n int) []int {
 	all := make([]int, n)

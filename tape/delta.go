@@ -67,9 +67,10 @@ type noForm struct{}
 
 // A factoring is the values along one batch axis as terms.
 type factoring struct {
-	t    *Tape
-	at   map[Ref][]*term
-	most int // elements of a factor
+	t      *Tape
+	at     map[Ref][]*term
+	most   int // elements of a factor
+	before int // axes of the value that come before that of the seed in the matrix, as of a batch Jacobian
 
 	apart  bool // terms of one value stay apart
 	met    bool // or some were added
@@ -167,6 +168,10 @@ func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64)
 	t := f.t
 	first, count := Ref(len(t.ins)), 0
 	f.at, f.most, f.shaped = map[Ref][]*term{}, 2*t.Shape(out.r).Size(), map[shaping]Ref{}
+	f.before = 0
+	for n := len(out.lead); out.at != nil && n > 0 && n+f.before < len(out.at) && out.at[n+f.before] > out.at[0]; {
+		f.before++
+	}
 	for i, on := range live {
 		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
 			if t.size(x) > 0 { // else there are none

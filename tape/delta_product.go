@@ -49,7 +49,7 @@ func (f *factoring) contracted(x *term, those []operand, labels []rune) operand 
 		return f.t.sumLabels(those[0], keep)
 	}
 	sides := x.sides(those, labels)
-	order := x.order()
+	order := f.order(x)
 	rank := func(os []operand) int {
 		return slices.IndexFunc(order, func(l rune) bool { return slices.Contains(union(os), l) })
 	}
@@ -112,15 +112,19 @@ func (x *term) costOfSides(of []labelSet, gone labelSet, mask int) (cost float64
 	return cost
 }
 
-// order lists the labels as the seed and the value have them.
-func (x *term) order() (labels []rune) {
-	x.reaches(func(p *reach) {
+// order lists the labels as the matrix has the axes of the seed and of the value.
+func (f *factoring) order(x *term) (labels []rune) {
+	list := func(p *reach) {
 		for _, w := range p.walks {
 			if !slices.Contains(labels, w.label) {
 				labels = append(labels, w.label)
 			}
 		}
-	})
+	}
+	for i := range min(f.before, len(x.axes)) {
+		list(&x.axes[i])
+	}
+	x.reaches(list)
 	return labels
 }
 

@@ -221,6 +221,9 @@ func (w *spreader) spread(to, column int, from [mostSpread]int, paces []pace) {
 		w.line(p, end-k, to, &from)
 		return
 	}
+	if len(paces) == 2 && w.rows(p, &paces[1], end-k, to, column, &from) {
+		return
+	}
 	for ; k < end; k++ {
 		w.spread(to, column, from, paces[1:])
 		to, column = to+p.to, column+p.column
@@ -229,6 +232,45 @@ func (w *spreader) spread(to, column int, from [mostSpread]int, paces []pace) {
 		}
 	}
 }
+
+// rows adds n lines, q each, of the product of numbers and of what lies together, all at once. It reports whether
+// they are such, whole and in the band.
+func (w *spreader) rows(p, q *pace, n, to, column int, from *[mostSpread]int) bool {
+	last := len(w.factors) - 1
+	if w.look != nil || last < 0 || q.to != 1 || to < w.from || column < w.left || to+(n-1)*p.to+q.n > w.to {
+		return false
+	}
+	line := -1 // the factor that is no number
+	for i := range w.factors {
+		switch {
+		case q.from[i] == 0:
+		case q.from[i] == 1 && line < 0 && (i == last || last < 2): // of three it comes last, as in line
+			line = i
+		default:
+			return false
+		}
+	}
+	if line < 0 {
+		return false
+	}
+	numbers, step := one[:], 0
+	switch x := w.factors; last {
+	case 1:
+		numbers, step = x[1-line][from[1-line]:], p.from[1-line]
+	case 2:
+		if len(w.product) < n {
+			w.product = make([]float64, n)
+		}
+		numbers, step = w.product, 1
+		for k := range n {
+			numbers[k] = x[0][from[0]+k*p.from[0]] * x[1][from[1]+k*p.from[1]]
+		}
+	}
+	kernels.AxpyRows(w.out[to:], p.to, w.place.num, numbers, step, w.factors[line][from[line]:], p.from[line], q.n, n)
+	return true
+}
+
+var one = [1]float64{1}
 
 // leastVector is the length from which on kernels are called for a line.
 const leastVector = 12
@@ -284,14 +326,26 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 
 // seen looks at a line for cancellation.
 func (w *spreader) seen(p *pace, n, to int, from *[mostSpread]int) {
-	for k := range n {
-		y := w.place.num
-		for i, a := range w.factors {
-			y *= a[from[i]+k*p.from[i]]
+	var most, left uint64 // as bits sizes are ordered as they are, NaN above all
+	if len(w.factors) == 1 {
+		x, step := w.factors[0][from[0]:], p.from[0]
+		for k := range n {
+			most, left = max(most, sizeBits(w.place.num*x[k*step])), max(left, sizeBits(w.out[to+k*p.to]))
 		}
-		w.look.add(loss{math.Abs(y), math.Abs(w.out[to+k*p.to])})
+	} else {
+		for k := range n {
+			y := w.place.num
+			for i, a := range w.factors {
+				y *= a[from[i]+k*p.from[i]]
+			}
+			most, left = max(most, sizeBits(y)), max(left, sizeBits(w.out[to+k*p.to]))
+		}
 	}
+	w.look.add(loss{math.Float64frombits(most), math.Float64frombits(left)})
 }
+
+// sizeBits are the bits of |x|.
+func sizeBits(x float64) uint64 { return math.Float64bits(x) &^ (1 << 63) }
 
 // vector is line for numbers that lie together, or are one number.
 func (w *spreader) vector(dst []float64, from *[mostSpread][]float64, step *[mostSpread]int) {

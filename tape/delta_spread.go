@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -251,18 +252,17 @@ func (f *factoring) join(x *term) {
 		}
 	}
 	j, i := best[0], best[1]
-	x.factors[j] = f.joint(x, []operand{x.factors[j], x.factors[i]}, x.order())
+	x.factors[j] = f.joint(x, []operand{x.factors[j], x.factors[i]}, f.order(x))
 	x.factors = slices.Delete(x.factors, i, i+1)
 }
 
+// largestSize is the largest size of numbers; NaN where one is.
+func largestSize(x []float64) float64 { return max(kernels.Max(x), -kernels.Min(x)) }
+
 // runMeet adds factors of terms that meet later than in rows.
 func runMeet(c *run) {
-	most, left := 0.0, 0.0
-	for i, x := range c.args[0] {
-		z := x + c.args[1][i]
-		c.out[i] = z
-		most, left = max(most, math.Abs(x)), max(left, math.Abs(z))
-	}
+	kernels.Add(c.out, c.args[0], c.args[1])
+	most, left := largestSize(c.args[0]), largestSize(c.out)
 	if most > cancels*left {
 		for i := range c.out {
 			c.out[i] = math.NaN()

@@ -39,8 +39,13 @@ func (tp *tileProgram) findEdges() *edges {
 			e.width = lay.dims[1]
 		}
 	}
-	if e.width == 0 || tp.single || len(tp.sums) > 0 || tp.varies() {
+	if e.width == 0 || tp.single || len(tp.sums) > 0 {
 		return nil
+	}
+	for i := range tp.loads {
+		if sp := tp.loads[i].sp; sp != nil && (len(sp.dims) != 2 || sp.dims[1] != e.width) {
+			return nil
+		}
 	}
 	for i := range tp.moved {
 		if !e.add(tp.moved[i].lay) {
@@ -123,6 +128,12 @@ func (w *room) edges(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 				pieces[0].fill(dst, in.moved[k], goneOf(in.movedGone, k), row)
 			}
 		}
+		for i := range tp.loads {
+			if l := &tp.loads[i]; l.sp != nil {
+				by := l.sp.strides
+				lay(w.slot(l.slot), n, 1, in.loads[i], row*by[0]+c*by[1], by[0], after-row)
+			}
+		}
 		n += after - row
 	}
 	if n == 0 {
@@ -134,6 +145,12 @@ func (w *room) edges(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 	for i := range tp.moved {
 		m := &tp.moved[i]
 		w.at[len(in.direct)-1-m.place] = unsafe.Pointer(&w.slot(m.slot)[0])
+	}
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp != nil {
+			w.at[len(in.direct)+int(l.slot)] = unsafe.Pointer(&w.slot(l.slot)[0])
+			w.still[i].filled = false
+		}
 	}
 	w.run(tp, code, calls, len(in.direct), n, 1)
 }

@@ -366,6 +366,8 @@ func TestDrifting(t *testing.T) {
 		"y = exp(y)\nz = pad(y, 1)\nx*y + z[2:, 1:-1]*z[:-2, 1:-1] - z[1:-1, 2:]/(z[1:-1, :-2] + 2)",
 		"y = exp(y)\nz = pad(y, ((0, 3), (2, 1)))\nx*y + z[:-3, 3:]*z[2:-1, 1:-2]",
 		"y = exp(y)\nx/(y - concatenate([zeros((ROWS, 2)), y[:, 2:]], axis=1) - roll(y, 1, axis=1))", // not finite, but in edges
+		"y = exp(y)\nx*y[3] + roll(y, 1, axis=1)*x[:, 2:3] - roll(x, -1, axis=1)*sum(x)",
+		"y = exp(y)\n(x - mean(x, axis=1, keepdims=true))*roll(y, 1, axis=1)*y[1]",
 		"y = exp(y)\nx/(y - concatenate([y[:, :1]*2, y[:, :-1]], axis=1))",
 		"y = exp(y)\nx*concatenate([concatenate([zeros((ROWS - 2, 1)), y[:-2, :-1]], axis=1), x[:2]], axis=0)", // y goes on behind
 		"y = exp(y)\nx*concatenate([x[:2], concatenate([y[2:, 1:], x[2:, :1]], axis=1)], axis=0)",              // and in front

@@ -242,7 +242,7 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 		w.turned = 0
 	}
 	e := tp.edges
-	if e == nil || code.aside != nil {
+	if e == nil || code.aside != nil || code.rows {
 		w.straight(tp, code, calls, from, end, in, false)
 		return
 	}

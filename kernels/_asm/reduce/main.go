@@ -28,6 +28,7 @@ func main() {
 	sumShortRows()
 	tallest()
 	tallestOfRows()
+	axpyRows()
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)
 	}
