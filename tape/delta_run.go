@@ -233,11 +233,11 @@ func (w *spreader) spread(to, column int, from [mostSpread]int, paces []pace) {
 	}
 }
 
-// rows adds n lines, q each, of the product of numbers and of what lies together, all at once. It reports whether
-// they are such, whole and in the band.
+// rows adds n lines, q each, of the product of numbers and of what lies together, all at once, or looks at them. It
+// reports whether they are such, whole and in the band.
 func (w *spreader) rows(p, q *pace, n, to, column int, from *[mostSpread]int) bool {
 	last := len(w.factors) - 1
-	if w.look != nil || last < 0 || q.to != 1 || to < w.from || column < w.left || to+(n-1)*p.to+q.n > w.to {
+	if last < 0 || q.to != 1 || to < w.from || column < w.left || to+(n-1)*p.to+q.n > w.to {
 		return false
 	}
 	line := -1 // the factor that is no number
@@ -265,6 +265,13 @@ func (w *spreader) rows(p, q *pace, n, to, column int, from *[mostSpread]int) bo
 		for k := range n {
 			numbers[k] = x[0][from[0]+k*p.from[0]] * x[1][from[1]+k*p.from[1]]
 		}
+	}
+	if w.look != nil {
+		if p.from[line] != 0 {
+			return false
+		}
+		w.seenRows(p, numbers, step, w.factors[line][from[line]:][:q.n], n, to)
+		return true
 	}
 	kernels.AxpyRows(w.out[to:], p.to, w.place.num, numbers, step, w.factors[line][from[line]:], p.from[line], q.n, n)
 	return true
@@ -322,6 +329,23 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 			dst[k*p.to] += num
 		}
 	}
+}
+
+// seenRows looks at n lines, which are x times a number each: rounding keeps the order of sizes, so that the largest
+// product is that of the largest factors.
+func (w *spreader) seenRows(p *pace, numbers []float64, step int, x []float64, n, to int) {
+	most, left := 0.0, 0.0
+	for k := range n {
+		most = max(most, math.Abs(w.place.num*numbers[k*step]))
+	}
+	if p.to == len(x) {
+		left = largestSize(w.out[to:][:n*p.to])
+	} else {
+		for k := range n {
+			left = max(left, largestSize(w.out[to+k*p.to:][:len(x)]))
+		}
+	}
+	w.look.add(loss{most * largestSize(x), left})
 }
 
 // seen looks at a line for cancellation.
