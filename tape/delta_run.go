@@ -118,6 +118,7 @@ type spreader struct {
 	look    *loss // what is looked for, when nothing is added
 
 	product []float64
+	ones    []float64
 	looked  []loss
 	finite  bool
 }
@@ -250,34 +251,43 @@ func (w *spreader) rows(p, q *pace, n, to, column int, from *[mostSpread]int) bo
 			return false
 		}
 	}
-	if line < 0 {
-		return false
-	}
 	numbers, step := one[:], 0
-	switch x := w.factors; last {
-	case 1:
-		numbers, step = x[1-line][from[1-line]:], p.from[1-line]
-	case 2:
-		if len(w.product) < n {
-			w.product = make([]float64, n)
-		}
-		numbers, step = w.product, 1
-		for k := range n {
-			numbers[k] = x[0][from[0]+k*p.from[0]] * x[1][from[1]+k*p.from[1]]
+	for i, a := range w.factors {
+		switch {
+		case i == line:
+		case step == 0 && &numbers[0] == &one[0]:
+			numbers, step = a[from[i]:], p.from[i]
+		default:
+			if len(w.product) < n {
+				w.product = make([]float64, n)
+			}
+			for k := range n {
+				w.product[k] = numbers[k*step] * a[from[i]+k*p.from[i]]
+			}
+			numbers, step = w.product, 1
 		}
 	}
-	if w.look != nil {
-		if p.from[line] != 0 {
-			return false
-		}
-		w.seenRows(p, numbers, step, w.factors[line][from[line]:][:q.n], n, to)
-		return true
+	x, apart := w.unit(q.n), 0
+	if line >= 0 {
+		x, apart = w.factors[line][from[line]:], p.from[line]
 	}
-	kernels.AxpyRows(w.out[to:], p.to, w.place.num, numbers, step, w.factors[line][from[line]:], p.from[line], q.n, n)
-	return true
+	if w.look == nil {
+		kernels.AxpyRows(w.out[to:], p.to, w.place.num, numbers, step, x, apart, q.n, n)
+	} else if apart == 0 {
+		w.seenRows(p, numbers, step, x[:q.n], n, to)
+	}
+	return w.look == nil || apart == 0
 }
 
 var one = [1]float64{1}
+
+// unit is n ones.
+func (w *spreader) unit(n int) []float64 {
+	for len(w.ones) < n {
+		w.ones = append(w.ones, 1)
+	}
+	return w.ones[:n]
+}
 
 // leastVector is the length from which on kernels are called for a line.
 const leastVector = 12
