@@ -55,9 +55,9 @@ var systemRows = []Op{
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Linear: []int{2}, Zeros: func(c *run) { c.zeroColumns(2, 2, 2, 2, 2) },
 		Run: func(c *run) {
-			if n := last(c.shapes[0]); last(c.shapes[2]) == 1 && c.sideBySide(matrix.Laned(n)) && c.areRegular() {
+			if n, k := last(c.shapes[0]), last(c.shapes[2]); c.sideBySide(matrix.LanedSystem(n, k)) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
-					h.Solutions(dst, x[0], x[1], x[2], n, g, c.attr.Flag)
+					h.Solutions(dst, x[0], x[1], x[2], n, k, g, c.attr.Flag)
 				})
 				return
 			}

@@ -152,24 +152,56 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 	}
 }
 
-// Solutions writes the solutions of g systems of n rows with one right side each, as Refined has them by
+// Solutions writes the solutions of g systems of n rows with k right sides each, as Refined has them by
 // factors that LUs or LU wrote.
-func (h *Solver) Solutions(dst, a, factors, b []float64, n, g int, trans bool) {
+func (h *Solver) Solutions(dst, a, factors, b []float64, n, k, g int, trans bool) {
 	s := lanedSystem{lu: h.lanes(factors, n, g), t: h.raw(1, g).Data}
-	x, rest := h.lanes(b, 1, g), h.lanes(b, 1, g)
-	s.solve(h, x, trans)
-	m := h.lanes(a, n, g)
-	for i := range n {
-		row, apart := m.from(i, 0), g
-		if trans {
-			row, apart = m.from(0, i), n*g
-		}
-		kernels.ResidualsApart(rest.at(i, 0), x.d, row, g, apart, n)
+	x, m := h.lanes(b, k, g), h.lanes(a, n, g)
+	side, more := x, h.laned(n, 1, g) // of one right side
+	if k > 1 {
+		side = h.laned(n, 1, g)
 	}
-	s.solve(h, rest, trans)
-	h.correctLanes(x, rest)
-	x.apart(dst, n)
+	for j := range k {
+		if k > 1 {
+			x.takeColumn(j, side)
+		}
+		copy(more.d, side.d)
+		s.solve(h, side, trans)
+		for i := range n {
+			row, apart := m.from(i, 0), g
+			if trans {
+				row, apart = m.from(0, i), n*g
+			}
+			kernels.ResidualsApart(more.at(i, 0), side.d, row, g, apart, n)
+		}
+		s.solve(h, more, trans)
+		if h.correctLanes(side, more); k > 1 {
+			x.putColumn(j, side)
+		}
+	}
+	x.apart(dst, n*k)
 }
+
+// takeColumn copies column j to the only one of y, and putColumn back.
+func (x laned) takeColumn(j int, y laned) {
+	for i := range len(y.d) / y.g {
+		copy(y.at(i, 0), x.at(i, j))
+	}
+}
+
+func (x laned) putColumn(j int, y laned) {
+	for i := range len(y.d) / y.g {
+		copy(x.at(i, j), y.at(i, 0))
+	}
+}
+
+// fewSides is how many right sides of a system of few rows are solved one by one: 2 to 4 in .66 to .95 of the time that
+// it takes together, 8 in .9 to 1.6. Side by side, 1000 systems of 3 rows and 2 sides took .13 of the time alone.
+const fewSides = 4
+
+// LanedSystem reports whether systems of n rows with k right sides each are solved side by side, and alone as so many
+// systems of few rows.
+func LanedSystem(n, k int) bool { return Laned(n) && k > 0 && k <= fewSides }
 
 // correctLanes adds to each of the numbers side by side their corrections, where all of both are finite.
 func (h *Solver) correctLanes(x, more laned) {

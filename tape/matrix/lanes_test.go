@@ -113,7 +113,8 @@ func TestLanedSolutions(t *testing.T) {
 			t.Fatalf("systems of %d rows are not solved side by side", n)
 		}
 		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
-			a, b := drawn(rng, g*n, n), drawn(rng, g, n)
+			k := 1 + rng.IntN(fewSides)
+			a, b := drawn(rng, g*n, n), drawn(rng, g, n*k)
 			for range g {
 				a.Data[rng.IntN(len(a.Data))] *= []float64{0, math.Copysign(0, -1), 1e-200, 1e20, math.Inf(1)}[rng.IntN(5)]
 				b.Data[rng.IntN(len(b.Data))] *= []float64{0, math.Copysign(0, -1), 1e-300, 1e300, math.NaN()}[rng.IntN(5)]
@@ -128,12 +129,12 @@ func TestLanedSolutions(t *testing.T) {
 				}
 			}
 			for _, trans := range []bool{false, true} {
-				got := New(g, n)
-				h.Solutions(got.Data, a.Data, factors.Data, b.Data, n, g, trans)
+				got := New(g, n*k)
+				h.Solutions(got.Data, a.Data, factors.Data, b.Data, n, k, g, trans)
 				for l := range g {
 					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
 					lu, perm := h.LU(m)
-					want := h.Refined(m, lu, perm, Of(b.Row(l), n, 1), trans)
+					want := h.Refined(m, lu, perm, Of(b.Row(l), n, k), trans)
 					if !equals(got.Row(l), want.Data) {
 						t.Fatalf("solution %d of %d with %d rows, transposed %t, is %v, alone %v", l, g, n, trans, got.Row(l), want.Data)
 					}

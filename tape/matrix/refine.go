@@ -24,6 +24,20 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 		h.system.refine(x.Data)
 		return x
 	}
+	if LanedSystem(a.N, b.N) {
+		h.system.set(a, lu, perm, trans)
+		var side few
+		for j := range b.N {
+			for i := range b.M {
+				side[i] = b.Data[i*b.N+j]
+			}
+			h.system.refine(side[:b.M])
+			for i := range b.M {
+				x.Data[i*b.N+j] = side[i]
+			}
+		}
+		return x
+	}
 	columns := h.columnsFor(lu, b, trans)
 	h.luSolveBy(lu, columns, perm, x, trans)
 	if !finite(x.Data) {
