@@ -27,7 +27,8 @@ func TestJudged(t *testing.T) {
 		{100, math.NaN(), math.Inf(1), false, inconclusive}, // none could be taken
 		{100, 100, math.NaN(), false, inconclusive},
 		{math.NaN(), 100, 0, false, mismatch},
-		{math.Inf(1), 100, 0, false, mismatch}, // a part of an infinity is infinite, and would allow it
+		{math.Inf(1), 100, 0.2, false, inconclusive}, // differences that grow and grow
+		{math.Inf(1), 100, 0, false, mismatch},       // a part of an infinity is infinite, and would allow it
 		{1, 0, 0, true, kink},
 	} {
 		got := judged(r.tape, difference.Estimate{Value: r.estimate, Err: r.err, Kink: r.kink}, c)

@@ -441,6 +441,8 @@ func judged(ad float64, e difference.Estimate, c *checkCase) comparison {
 		if !math.IsNaN(e.Value) {
 			n.Why = "the differences do not settle: a jump, or a pole?"
 		}
+	case math.IsInf(ad, 0) && 10*e.Err > c.atol+c.rtol*math.Abs(e.Value):
+		n.Verdict, n.Why = inconclusive, "the differences do not settle: a vertical tangent?"
 	case !(n.diff() <= n.Tol):
 		n.Verdict = mismatch
 	case 10*e.Err > allowed && n.diff() > allowed:

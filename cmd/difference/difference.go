@@ -52,6 +52,9 @@ func (s Settings) Derivative(f func(x float64) (float64, error), x float64, orde
 // may drown in rounding, as in exp(1e-20): then steps in proportion to 1 are
 // tried, and believed if they do not contradict.
 func (s Settings) along(f func(x float64) (float64, error), x, size float64, order int) Estimate {
+	if size < 0x1p-1000 { // there is no room for steps: x is as good as 0
+		x, size = 0, 0
+	}
 	near := s.around(f, x, size, order)
 	if size == 0 || size > 0.125 || near.Err <= 1e3*sharp*math.Abs(near.Value) {
 		return near
@@ -221,7 +224,6 @@ func (p *probe) scale(size float64) {
 	}
 	p.first = 3
 	_, p.exp = math.Frexp(size)
-	p.exp = max(p.exp, -1000) // a subnormal x has room for few steps
 }
 
 // lower brings huge and tiny values to about 1.

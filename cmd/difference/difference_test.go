@@ -90,6 +90,7 @@ func TestKink(t *testing.T) {
 		left, right float64
 	}{
 		{"|x|", math.Abs, 0, -1, 1},
+		{"|x|", math.Abs, 1e-320, -1, 1}, // no step fits between x and 0
 		{"max(x, 0)", func(x float64) float64 { return math.Max(x, 0) }, 0, 0, 1},
 		{"|x - 3|", func(x float64) float64 { return math.Abs(x - 3) }, 3, -1, 1},
 		{"1e6 + max(x, 2)", func(x float64) float64 { return 1e6 + math.Max(x, 2) }, 2, 0, 1},

@@ -177,6 +177,22 @@ func wrap(a, nd int) int {
 	return a
 }
 
+// given reports whether there is an argument at place i or of one of the names, None or another.
+func (c *call) given(i int, names ...string) bool {
+	return i < len(c.pos) || slices.ContainsFunc(names, func(n string) bool { _, ok := c.kw[n]; return ok })
+}
+
+// lines are the axes that an operation which keeps the shape runs over: the last if none is named, every
+// axis for None.
+func (c *call) lines(i, nd int) []bool {
+	if nd > 0 && !c.given(i, "axis", "dim") {
+		out := make([]bool, nd)
+		out[nd-1] = true
+		return out
+	}
+	return c.axes(i, nd)
+}
+
 // axes are the axes of a reduction: every axis if none is named.
 func (c *call) axes(i, nd int) []bool {
 	out := make([]bool, nd)

@@ -122,8 +122,7 @@ var nnOps = sync.OnceValue(func() map[string]func(*call) any {
 		"max_pool1d": pool(1, maxPool), "max_pool2d": pool(2, maxPool),
 
 		"elu": with(1, alpha, elu), "leaky_relu": with(0.01, alpha, leaky), "prelu": with(0.25, alpha, leaky),
-		"celu":      with(1, alpha, func(x, a float64) float64 { return maximum(x, 0) + minimum(0, a*math.Expm1(x/a)) }),
-		"threshold": with(0, []string{"threshold"}, func(x, t float64) float64 { return x * b2f(x > t) }),
+		"celu": with(1, alpha, func(x, a float64) float64 { return maximum(x, 0) + minimum(0, a*math.Expm1(x/a)) }),
 		"round": func(c *call) any {
 			x, d := c.tensor(0, "x"), c.integer(1, 0, "decimals")
 			p := math.Pow(10, float64(d))
@@ -170,12 +169,11 @@ var nnOps = sync.OnceValue(func() map[string]func(*call) any {
 })
 
 func standardize(c *call) any {
-	x, eps := c.tensor(0, "x"), c.number(2, 1e-5, "eps")
-	return along(x, c.axis(1, len(x.Shape), -1), sameLength, func(dst, src []float64) {
+	return over(func(c *call, dst, src []float64) {
 		m := mean(src)
-		s := math.Sqrt(variance(&call{}, src) + eps)
+		s := math.Sqrt(variance(&call{}, src) + c.number(2, 1e-5, "eps"))
 		for i, v := range src {
 			dst[i] = (v - m) / s
 		}
-	})
+	})(c)
 }

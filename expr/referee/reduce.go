@@ -84,6 +84,25 @@ func along(t *tensor.Tensor, axis int, length func(n int) int, f func(dst, src [
 
 func sameLength(n int) int { return n }
 
+// over makes an operation that keeps the shape and runs over the last axis, or over those that are named,
+// None being all of them.
+func over(f func(c *call, dst, src []float64)) func(*call) any {
+	return func(c *call) any {
+		x := c.tensor(0, "x", "a")
+		kept, groups := fibres(x, c.lines(1, len(x.Shape)))
+		for i, src := range groups {
+			groups[i] = make([]float64, len(src))
+			f(c, groups[i], src)
+		}
+		out, probe := blank(tensor.Float64, x.Shape), &tensor.Tensor{Shape: kept}
+		walk(x.Shape, func(i int, pos []int) { // the order in which fibres took them
+			o := offset(probe, pos)
+			out.Data[i], groups[o] = groups[o][0], groups[o][1:]
+		})
+		return out
+	}
+}
+
 // plainSum adds with Neumaier's compensation: differencing divides its error by the step.
 func plainSum(v []float64) float64 {
 	s, c := 0.0, 0.0
@@ -278,6 +297,9 @@ func running(f func(acc, x float64) float64) func(*call) any {
 func runningAlong(axis int, f func(acc, x float64) float64) func(*call) any {
 	return func(c *call) any {
 		x := c.tensor(0, "x", "a")
+		if c.given(1, "axis", "dim") && c.arg(1, "axis", "dim") == nil {
+			return accumulated(tensor.From(x.Data, len(x.Data)), 0, f)
+		}
 		return accumulated(x, c.axis(1, len(x.Shape), axis), f)
 	}
 }
@@ -382,7 +404,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 		"cummax":       running(maximum),
 		"cummin":       running(minimum),
 		"logcumsumexp": runningAlong(-1, logaddexp), "cumulative_logsumexp": runningAlong(0, logaddexp),
-		"softmax": scanned(func(_ *call, dst, src []float64) {
+		"softmax": over(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			m := extreme(src, maximum)
 			e := make([]float64, len(src))
@@ -400,13 +422,13 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 				dst[i] = e[i] / s
 			}
 		}),
-		"log_softmax": scanned(func(_ *call, dst, src []float64) {
+		"log_softmax": over(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			for i, x := range src {
 				dst[i] = x - l
 			}
 		}),
-		"logsoftmax": scanned(func(_ *call, dst, src []float64) {
+		"logsoftmax": over(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			for i, x := range src {
 				dst[i] = x - l
@@ -467,7 +489,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 })
 
 func normalised(c *call) any {
-	return scanned(func(c *call, dst, src []float64) {
+	return over(func(c *call, dst, src []float64) {
 		n := maximum(norm2(src), c.number(2, 1e-12, "eps"))
 		for i, x := range src {
 			dst[i] = x / n

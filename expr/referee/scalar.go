@@ -13,10 +13,12 @@ var unary = sync.OnceValue(func() map[string]func(float64) float64 {
 		"sqrt": math.Sqrt, "rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "cbrt": math.Cbrt,
 		"square": func(x float64) float64 { return x * x }, "reciprocal": func(x float64) float64 { return 1 / x },
 		"exp": exp, "exp2": math.Exp2, "exp10": func(x float64) float64 { return math.Pow(10, x) }, "expm1": math.Expm1,
-		"log": math.Log, "ln": math.Log, "log1p": math.Log1p,
-		"log2":  func(x float64) float64 { return logBase(x, math.Log2, math.Ln2) },
-		"log10": func(x float64) float64 { return logBase(x, math.Log10, math.Ln10) },
-		"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan,
+		"log": log, "ln": log, "log1p": math.Log1p,
+		"log2": func(x float64) float64 { return logBase(x, math.Log2, math.Ln2) },
+		"log10": func(x float64) float64 {
+			return logBase(x, func(x float64) float64 { return log(x) / math.Ln10 }, math.Ln10)
+		},
+		"sin": math.Sin, "cos": math.Cos, "tan": math.Tan,
 		"sec": func(x float64) float64 { return 1 / math.Cos(x) }, "csc": func(x float64) float64 { return 1 / math.Sin(x) },
 		"cot":  func(x float64) float64 { return math.Cos(x) / math.Sin(x) },
 		"asin": math.Asin, "arcsin": math.Asin, "acos": acos, "arccos": acos, "atan": math.Atan, "arctan": math.Atan,
@@ -24,7 +26,7 @@ var unary = sync.OnceValue(func() map[string]func(float64) float64 {
 		"coth":  func(x float64) float64 { return 1 / math.Tanh(x) },
 		"asinh": math.Asinh, "arcsinh": math.Asinh, "acosh": math.Acosh, "arccosh": math.Acosh,
 		"atanh": math.Atanh, "arctanh": math.Atanh,
-		"deg2rad": func(x float64) float64 { return x * math.Pi / 180 }, "radians": func(x float64) float64 { return x * math.Pi / 180 },
+		"deg2rad": func(x float64) float64 { return x * (math.Pi / 180) }, "radians": func(x float64) float64 { return x * (math.Pi / 180) },
 		"rad2deg": func(x float64) float64 { return x * 180 / math.Pi }, "degrees": func(x float64) float64 { return x * 180 / math.Pi },
 		"sign": sign, "floor": math.Floor, "ceil": math.Ceil, "trunc": math.Trunc, "fix": math.Trunc, "rint": math.RoundToEven,
 		"round": math.RoundToEven, "frac": func(x float64) float64 { return x - math.Trunc(x) },
@@ -56,7 +58,7 @@ var unary = sync.OnceValue(func() map[string]func(float64) float64 {
 
 		"sigmoid": sigmoid, "expit": sigmoid, "logistic": sigmoid,
 		"logsigmoid": func(x float64) float64 { return -softplus(-x) }, "log_sigmoid": func(x float64) float64 { return -softplus(-x) },
-		"logit":    func(x float64) float64 { return math.Log(x) - math.Log1p(-x) },
+		"logit":    func(x float64) float64 { return log(x) - math.Log1p(-x) },
 		"softplus": softplus, "relu": func(x float64) float64 { return maximum(x, 0) },
 		"relu6":    func(x float64) float64 { return minimum(maximum(x, 0), 6) },
 		"hardtanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) }, "hard_tanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) },
@@ -65,17 +67,17 @@ var unary = sync.OnceValue(func() map[string]func(float64) float64 {
 		"selu": func(x float64) float64 {
 			return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 		},
-		"gelu":        func(x float64) float64 { return x * ndtr(x) },
-		"silu":        func(x float64) float64 { return x * sigmoid(x) },
-		"swish":       func(x float64) float64 { return x * sigmoid(x) },
-		"mish":        func(x float64) float64 { return x * math.Tanh(softplus(x)) },
-		"softsign":    func(x float64) float64 { return x / (1 + math.Abs(x)) },
-		"soft_sign":   func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		"gelu":        func(x float64) float64 { return gated(x, ndtr(x)) },
+		"silu":        func(x float64) float64 { return gated(x, sigmoid(x)) },
+		"swish":       func(x float64) float64 { return gated(x, sigmoid(x)) },
+		"mish":        func(x float64) float64 { return gated(x, math.Tanh(softplus(x))) },
+		"softsign":    softsign,
+		"soft_sign":   softsign,
 		"tanhshrink":  func(x float64) float64 { return x - math.Tanh(x) },
 		"leaky_relu":  func(x float64) float64 { return leaky(x, 0.01) },
 		"hardsigmoid": hardSigmoid, "hard_sigmoid": hardSigmoid,
-		"hardswish":  func(x float64) float64 { return x * hardSigmoid(x) },
-		"hard_swish": func(x float64) float64 { return x * hardSigmoid(x) }, "hard_silu": func(x float64) float64 { return x * hardSigmoid(x) },
+		"hardswish":  func(x float64) float64 { return gated(x, hardSigmoid(x)) },
+		"hard_swish": func(x float64) float64 { return gated(x, hardSigmoid(x)) }, "hard_silu": func(x float64) float64 { return gated(x, hardSigmoid(x)) },
 		"nan_to_num": func(x float64) float64 {
 			if math.IsNaN(x) {
 				return 0
@@ -101,13 +103,13 @@ var binary = sync.OnceValue(func() map[string]func(x, y float64) float64 {
 			}
 			return x * math.Log1p(y)
 		},
-		"beta":   func(x, y float64) float64 { return math.Gamma(x) / math.Gamma(x+y) * math.Gamma(y) },
-		"betaln": func(x, y float64) float64 { return lgamma(x) + lgamma(y) - lgamma(x+y) },
+		"beta":   beta,
+		"betaln": betaln,
 		"rel_entr": func(x, y float64) float64 {
 			if x == 0 && y >= 0 {
 				return 0
 			}
-			return x * math.Log(x/y)
+			return x * log(x/y)
 		},
 		"heaviside": func(x, y float64) float64 {
 			switch {
@@ -138,6 +140,12 @@ var ternary = sync.OnceValue(func() map[string]func(x, y, z float64) float64 {
 		"clip": clip, "clamp": clip, "clip_by_value": clip,
 		"fma":  math.FMA,
 		"lerp": func(x, y, t float64) float64 { return x + t*(y-x) },
+		"threshold": func(x, t, value float64) float64 {
+			if x <= t {
+				return value
+			}
+			return x
+		},
 	}
 })
 
@@ -205,6 +213,14 @@ func sech(x float64) float64 {
 	return 2 * e / (1 + e*e)
 }
 
+// log knows subnormal numbers, which math.Log takes for larger ones on some machines.
+func log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
 // logBase goes by log1p near 1, where math's Log2 and Log10 cancel.
 func logBase(x float64, plain func(float64) float64, ln float64) float64 {
 	if x > 0.75 && x < 1.5 {
@@ -257,10 +273,10 @@ func mod(x, y float64) float64 {
 }
 
 func floorDivide(x, y float64) float64 {
-	if y == 0 || math.IsInf(x, 0) {
+	if y == 0 {
 		return x / y
 	}
-	q := (x - mod(x, y)) / y
+	q := (x - mod(x, y)) / y // NaN where x is infinite
 	f := math.Floor(q)
 	if q-f > 0.5 {
 		f++
@@ -311,7 +327,7 @@ func xlogy(x, y float64) float64 {
 	if x == 0 && !math.IsNaN(y) {
 		return 0
 	}
-	return x * math.Log(y)
+	return x * log(y)
 }
 
 func sigmoid(x float64) float64 {
@@ -338,6 +354,21 @@ func leaky(x, alpha float64) float64 {
 	return alpha * x
 }
 
+// gated is x times the gate g, which is 0 where it is closed.
+func gated(x, g float64) float64 {
+	if g == 0 {
+		return 0
+	}
+	return x * g
+}
+
+func softsign(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return sign(x)
+	}
+	return x / (1 + math.Abs(x))
+}
+
 func hardSigmoid(x float64) float64 { return clip(x+3, 0, 6) / 6 }
 
 func ndtr(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
@@ -355,10 +386,14 @@ func logNdtr(x float64) float64 {
 
 // sinc is NumPy's, sin(pi x)/(pi x).
 func sinc(x float64) float64 {
-	if x == 0 {
+	switch r := math.Remainder(x, 2); {
+	case x == 0:
 		return 1
+	case math.IsInf(x, 0) || math.Abs(r) == 1:
+		return 0
+	default:
+		return math.Sin(math.Pi*r) / math.Pi / x
 	}
-	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
 func i0(x float64) float64 {
@@ -374,8 +409,26 @@ func i0(x float64) float64 {
 }
 
 func lgamma(x float64) float64 {
+	if a := math.Abs(x); a < 0x1p-1022 || math.IsInf(a, 1) {
+		return math.Abs(log(a))
+	}
 	v, _ := math.Lgamma(x)
 	return v
+}
+
+func beta(x, y float64) float64 {
+	if x > 0 && y > 0 && x+y > 170 { // where gammas overflow
+		return math.Exp(betaln(x, y))
+	}
+	return math.Gamma(x) / math.Gamma(x+y) * math.Gamma(y)
+}
+
+// betaln goes by the quotient of gammas far apart where their logarithms cancel.
+func betaln(x, y float64) float64 {
+	if a, b := math.Max(x, y), math.Min(x, y); a > 1e8 && math.Abs(b) < 100 {
+		return lgamma(b) - b*math.Log(a+(b-1)/2)
+	}
+	return lgamma(x) + lgamma(y) - lgamma(x+y)
 }
 
 // digamma climbs to 12 by psi(x) = psi(x+1) - 1/x and uses the asymptotic series there.
@@ -384,6 +437,9 @@ func digamma(x float64) float64 {
 		return x
 	}
 	if x <= 0 {
+		if x == 0 {
+			return -1 / x
+		}
 		if x == math.Trunc(x) {
 			return math.NaN()
 		}
