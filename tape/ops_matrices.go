@@ -24,15 +24,15 @@ func (c *run) eachOf(tails []int, f func(h *matrix.Solver, dst []float64, x []ma
 // each is eachOf for the leading axes given. Small matrices are worked on by several threads, one
 // each; threads share the work on a large one.
 func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst []float64, x []matrix.Dense)) {
+	if len(lead) == 0 {
+		c.alone(tails, f)
+		return
+	}
 	own := make([]matrix.Dense, len(c.args))
 	b := &batch{n: lead.Size(), at: make([]*spread, len(c.args))}
 	per, work := len(c.out)/max(b.n, 1), leastWork
 	for j, s := range c.shapes {
-		tail := s[len(s)-tails[j]:]
-		own[j] = matrix.Of(nil, 1, last(tail))
-		if len(tail) == 2 {
-			own[j].M = tail[0]
-		}
+		own[j] = matrixOf(nil, s[len(s)-tails[j]:])
 		work += own[j].M * own[j].N * own[j].N
 		b.at[j] = newSpread(s[:len(s)-tails[j]], lead)
 	}
@@ -59,6 +59,34 @@ func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst 
 		pool.Split(c.threads, b.n*work, b.n, func(from, to int) { run(1, from, to) })
 	}
 	failed.raise(c, lead)
+}
+
+// alone is each of one matrix, as in steps of a loop: with what each makes for many a solution of two equations took
+// twice the time.
+func (c *run) alone(tails []int, f func(h *matrix.Solver, dst []float64, x []matrix.Dense)) {
+	defer func() {
+		if why := recover(); why != nil {
+			var failed failure
+			failed.note(0, why)
+			failed.raise(c, nil)
+		}
+	}()
+	h := matrix.Borrow(c.threads, c.t.check)
+	x := h.Operands(len(c.args))
+	for j, s := range c.shapes {
+		x[j] = matrixOf(c.args[j], s[len(s)-tails[j]:])
+	}
+	f(h, c.out, x)
+	h.Return()
+}
+
+// matrixOf is a matrix of a shape of one or two axes; a vector is one of one row.
+func matrixOf(data []float64, s tensor.Shape) matrix.Dense {
+	m := 1
+	if len(s) == 2 {
+		m = s[0]
+	}
+	return matrix.Of(data, m, last(s))
 }
 
 // The work on one matrix is taken to be the cube of its rows, in operations on elements, and some.

@@ -26,6 +26,8 @@ type Solver struct {
 	places []int     // for permutations
 	placed int       // of places
 	system fewSystem
+
+	operands []Dense // of who borrowed it
 }
 
 func (h *Solver) tick() {

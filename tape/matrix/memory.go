@@ -29,9 +29,18 @@ func Borrow(threads int, check func()) *Solver {
 	return h
 }
 
+// Operands is room for n matrices, until Return.
+func (h *Solver) Operands(n int) []Dense {
+	if len(h.operands) < n {
+		h.operands = make([]Dense, n)
+	}
+	return h.operands[:n]
+}
+
 // Return gives h back, with all it made.
 func (h *Solver) Return() {
 	h.Check = nil
+	clear(h.operands)
 	solvers.Put(h)
 }
 
