@@ -314,7 +314,9 @@ func runBroadcast(c *run) {
 // spreadOut writes the argument as it is spread out, on threads where it is much.
 func (c *run) spreadOut(sp *spread) {
 	if !c.shared() {
-		fillSpread(sp, c.out, c.args[0], 0)
+		if !sp.layAtOnce(c.out, c.args[0]) {
+			fillSpread(sp, c.out, c.args[0], 0)
+		}
 		return
 	}
 	pool.Pieces(c.threads, len(c.out), func(from, to int) { fillSpread(sp, c.out[from:to], c.args[0], from) })

@@ -61,6 +61,49 @@ func (sp *spread) axis(d, st int) {
 	}
 }
 
+// longestShort is how many numbers rows have at most that are copied along another axis at once: of 6 numbers, of
+// windows of 6×6, in a third of the time.
+const longestShort = 64
+
+// layAtOnce writes all of a spread whose short rows lie together, along the longest of its other axes at once. It
+// reports whether it is one.
+func (sp *spread) layAtOnce(dst, src []float64) bool {
+	last := len(sp.dims) - 1
+	if last < 1 || sp.strides[last] != 1 || sp.dims[last] > longestShort || len(sp.dims) > fewAxes {
+		return false
+	}
+	n, along := sp.dims[last], 0
+	for i, d := range sp.dims[:last] {
+		if d >= sp.dims[along] {
+			along = i
+		}
+	}
+	var to [fewAxes]int // from one place of an axis to the next
+	step := n
+	for i := last - 1; i >= 0; i-- {
+		to[i] = step
+		step *= sp.dims[i]
+	}
+	var index [fewAxes]int
+	for at, from := 0, 0; ; {
+		kernels.CopyRows(dst[at:], to[along], src[from:], sp.strides[along], n, sp.dims[along])
+		i := last - 1
+		for ; i >= 0; i-- {
+			if i == along {
+				continue
+			}
+			at, from = at+to[i], from+sp.strides[i]
+			if index[i]++; index[i] < sp.dims[i] {
+				break
+			}
+			at, from, index[i] = at-index[i]*to[i], from-index[i]*sp.strides[i], 0
+		}
+		if i < 0 {
+			return true
+		}
+	}
+}
+
 // place is where element i of what is spread lies. Index becomes its index, unless it is nil.
 func (sp *spread) place(i int, index []int) (off int) {
 	for k := len(sp.dims) - 1; k >= 0; k-- {
