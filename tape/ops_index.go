@@ -381,11 +381,10 @@ func (c *run) eachPlaces(threads int, idx []float64, n int, f func(at int, place
 // eachOwnPlaces is eachPlaces where each m indices are those of a row of n numbers: places in all rows.
 func (c *run) eachOwnPlaces(threads int, idx []float64, n, m int, f func(at int, places []int)) {
 	c.eachPlaces(threads, idx, n, func(at int, places []int) {
-		row, col := at/m, at%m
-		for i := range places {
-			places[i] += row * n
-			if col++; col == m {
-				row, col = row+1, 0
+		row, end := at/m, m-at%m // of the places in that row
+		for i := 0; i < len(places); row, end = row+1, end+m {
+			for end := min(end, len(places)); i < end; i++ {
+				places[i] += row * n
 			}
 		}
 		f(at, places)
