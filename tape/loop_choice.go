@@ -62,6 +62,9 @@ func (l *loop) work(extra ...Ref) (work stepWork, large bool) {
 			work.add(t, r, varies, len(extra) == 0)
 		}
 	}
+	if work.whole { // what else products cost that are not split up
+		work.coded, work.machine, work.least = work.coded+90*work.products, work.machine+90*work.products, work.least+90*work.products
+	}
 	return work, large
 }
 
@@ -247,6 +250,8 @@ type stepWork struct {
 	machine             float64 // by code that is machine code
 	least               float64 // by that or by kernels, whichever is faster
 	operations, numbers float64 // how many a plan has, and code
+	products            float64 // how many
+	whole               bool    // code has tensors as they are
 }
 
 // add adds that of r. Steps that are counted are not steady: Go does each instruction.
@@ -264,6 +269,7 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 	case op.moves() || op == opAssemble:
 		planned, coded, numbers = 10+0.2*n, n, 0
 	case op == opMatmul:
+		w.products++
 		p := t.productOf(r)
 		work := float64(p.m) * float64(p.n) * float64(p.k)
 		planned, coded, machine, numbers = 15+work/8, work, 0.6*work, work
@@ -280,6 +286,9 @@ func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
 		planned, coded, machine = 15+n, 1.5*numbers, 0.7*numbers
 	case op == opMaxOf || op == opMinOf || op == opNorm || op == opSoftmax || op == opLogsumexp:
 		planned, coded = 15+n, 100+n
+	case op.Matrices > 0 || op == opLUSolve: // of each point by itself; and nothing is split up
+		planned, coded = 350*float64(t.points(r))+8*n, 350+8*n
+		w.whole = true
 	default:
 		planned, coded = 100+n, 100+n
 	}
