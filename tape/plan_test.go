@@ -555,6 +555,7 @@ func TestSpread(t *testing.T) {
 		{0, 1000, 256, 1, 5, 0, false, true}, // of two rows
 	} {
 		tp := &tileProgram{n: rows * row, slots: 1, loads: []load{l}, sums: make([]sumOf, r.sums)}
+		tp.layTiles()
 		w := takeRoom(tp, 0)
 		code := &tileCode{fills: []bool{true}, rows: r.ends}
 		if r.aside {

@@ -17,6 +17,7 @@ type tileProgram struct {
 	over    []Ref      // of each in direct: the argument whose memory it takes, or None; nil for none at all
 	moved   []movedArg // those of direct that are None: read where they lie
 	edges   *edges     // of what is moved, or nil
+	step    int        // how many numbers a tile has, where something is spread out
 	windows []Ref      // those of direct that it makes and that lie in windows of a slide
 	slots   int
 	sums    []sumOf
@@ -55,10 +56,11 @@ type load struct {
 	whole bool    // in a program of float32: an argument stored as float64
 	num   float64 // of one number that is known
 	known bool
-	still int // so many elements, a tile or more, have one number each; 0 when they do not
-	turn  int // the argument repeats whole after so many elements: read in place; 0 when it does not
-	cycle int // it repeats after so few elements that they are laid out once for all tiles; 0 when it does not
-	row   int // the still elements are no number but a short row of so many, again and again, laid out once for them; else 0
+	same  bool // every tile reads the same of what is laid out
+	still int  // so many elements, a tile or more, have one number each; 0 when they do not
+	turn  int  // the argument repeats whole after so many elements: read in place; 0 when it does not
+	cycle int  // it repeats after so few elements that they are laid out once for all tiles; 0 when it does not
+	row   int  // the still elements are no number but a short row of so many, again and again, laid out once for them; else 0
 }
 
 type sumOf struct {

@@ -98,6 +98,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		}
 	}
 	b.edges = b.findEdges()
+	b.layTiles()
 	if b.single {
 		b.places()
 		b.plain = b.link32(t.desk)

@@ -350,13 +350,14 @@ func (s *stillRow) rest(l *load, from int) int {
 // a number, or nothing wants whole tiles, these end with rows; what is written past the caches wants whole lines.
 func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
 	const line = 8
-	n, tiles = min(tileSize, end-from), 1
+	step := tp.step
+	n, tiles = min(step, end-from), 1
 	all := end - from // that need nothing else to be written
 	for i := range tp.loads {
 		l := &tp.loads[i]
 		switch {
 		case l.sp == nil:
-		case w.turns.of[i] != nil && tileSize%l.cycle == 0: // every tile reads the same
+		case w.turns.of[i] != nil && l.same: // every tile reads the same
 		case w.isStill(i, l):
 			rest := w.still[i].rest(l, from)
 			if code.aside != nil && rest < n {
@@ -373,8 +374,11 @@ func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, load
 			all = min(all, n)
 		}
 	}
-	if n = min(n, all); n == tileSize {
+	switch n = min(n, all); {
+	case n == tileSize: // by a constant
 		tiles = all / tileSize
+	case n == step:
+		tiles = all / step
 	}
 	for i := range tp.loads {
 		switch l, s := &tp.loads[i], &w.still[i]; {

@@ -1,6 +1,10 @@
 package tape
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"nabla/kernels"
+)
 
 // Turns are what is spread out and repeats after few numbers, as one row over all rows of a matrix: laid out
 // once, a turn and a tile long, so that every tile reads on from its place in the first turn. With rows of 40
@@ -38,6 +42,39 @@ func (sp *spread) cycle() int {
 func (sp *spread) repeatsRows() bool {
 	k := len(sp.dims) - 1
 	return k > 1 && sp.strides[k] == 1 && sp.strides[k-1] == 0 && sp.dims[k] < tileSize && sp.dims[k]*sp.dims[k-1] >= 2*(sp.dims[k]+tileSize)
+}
+
+// layTiles finds how many numbers tiles have in which something is spread out, and what of it all of them read alike: then
+// many are one call.
+func (tp *tileProgram) layTiles() {
+	tp.step = tp.wholeTurns()
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		l.same = l.cycle > 0 && tp.step%l.cycle == 0
+	}
+}
+
+// wholeTurns is as many numbers as a tile may have of whole turns and lines, or as it has; of sums also of whole turns of
+// lanes. Jacobians and Hessians through steps of Burgers' equation on a ring of 60 took .88 and .92 of the time.
+func (tp *tileProgram) wholeTurns() int {
+	const line = 8
+	n := line
+	for i := range tp.loads {
+		if c := tp.loads[i].cycle; c > 0 {
+			a, b := n, c
+			for b != 0 {
+				a, b = b, a%b
+			}
+			if n = n / a * c; n > tileSize {
+				return tileSize
+			}
+		}
+	}
+	n *= tileSize / n
+	if n < tileSize*3/4 || len(tp.sums) > 0 && n%len(kernels.Lanes{}) != 0 {
+		return tileSize
+	}
+	return n
 }
 
 // reset makes place for n loads, of which none is laid out.
