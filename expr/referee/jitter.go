@@ -61,7 +61,8 @@ func shakeBy(v any, rng *rand.Rand, unit float64, exact func(i int) bool) any {
 		if exact != nil && exact(i) {
 			return x
 		}
-		return x + x*unit*(rng.Float64()-0.5)*2
+		u := rng.Float64() - 0.5 // at least half, which does not round back
+		return x + x*unit*(u+math.Copysign(0.5, u))
 	}
 	switch v := v.(type) {
 	case float64:

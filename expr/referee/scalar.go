@@ -73,7 +73,7 @@ var unary = sync.OnceValue(func() map[string]func(float64) float64 {
 		"mish":        func(x float64) float64 { return gated(x, math.Tanh(softplus(x))) },
 		"softsign":    softsign,
 		"soft_sign":   softsign,
-		"tanhshrink":  func(x float64) float64 { return x - math.Tanh(x) },
+		"tanhshrink":  tanhshrink,
 		"leaky_relu":  func(x float64) float64 { return leaky(x, 0.01) },
 		"hardsigmoid": hardSigmoid, "hard_sigmoid": hardSigmoid,
 		"hardswish":  func(x float64) float64 { return gated(x, hardSigmoid(x)) },
@@ -362,6 +362,14 @@ func gated(x, g float64) float64 {
 	return x * g
 }
 
+// tanhshrink is a series where the difference cancels.
+func tanhshrink(x float64) float64 {
+	if z := x * x; z < 1e-3 {
+		return x * z * (1./3 - z*(2./15-z*(17./315-z*(62./2835-z*1382/155925))))
+	}
+	return x - math.Tanh(x)
+}
+
 func softsign(x float64) float64 {
 	if math.IsInf(x, 0) {
 		return sign(x)
@@ -472,7 +480,7 @@ func polygamma(n int, x float64) float64 {
 			return math.Inf(1)
 		}
 		if n == 1 { // reflection; higher orders by climbing
-			s := math.Pi / math.Sin(math.Pi*x)
+			s := math.Pi / math.Sin(math.Pi*(x-math.Round(x)))
 			return s*s - polygamma(1, 1-x)
 		}
 	}
