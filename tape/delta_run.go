@@ -251,12 +251,12 @@ func (w *spreader) rows(p, q *pace, n, to, column int, from *[mostSpread]int) bo
 			return false
 		}
 	}
-	numbers, step := one[:], 0
+	numbers, step, some := one[:], 0, false
 	for i, a := range w.factors {
 		switch {
 		case i == line:
-		case step == 0 && &numbers[0] == &one[0]:
-			numbers, step = a[from[i]:], p.from[i]
+		case !some:
+			numbers, step, some = a[from[i]:], p.from[i], true
 		default:
 			if len(w.product) < n {
 				w.product = make([]float64, n)
