@@ -482,10 +482,14 @@ func (p *Plan) layoutOf(a, r Ref) *layout {
 // mostBeside is how many places of a row are beside the drifting pane at most.
 const mostBeside = 8
 
-// drift finds the pane that has most of every row but a few, where it lies as a whole so far from its places: all of
-// it is copied at once, and what stands in between put over that. Rows of leastTogether are read where they lie.
+// longestDrifting is how many numbers rows have at most of which that matters: rows of 4000 are read as fast one by one.
+const longestDrifting = 2048
+
+// drift finds the pane that has most of every row but a few, where it lies as a whole so far from its places: it is
+// read as a whole, with edges (edges.go), or all of it is copied at once, and what stands in between put over that; but
+// rows of leastTogether are then read where they lie.
 func (lay *layout) drift() int {
-	if len(lay.dims) != 2 || lay.dims[1] >= leastTogether {
+	if len(lay.dims) != 2 || lay.dims[1] > longestDrifting {
 		return 0
 	}
 	main := 0

@@ -33,7 +33,7 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot [
 	if gone != nil {
 		gone = gone[m.first:]
 	}
-	if m.lay.drifting > 0 {
+	if m.lay.drifting > 0 && (edges || m.lay.dims[1] < leastTogether) {
 		if edges {
 			if at, many = drifted(m.lay, values, gone, i); many >= n {
 				return at, many
@@ -78,12 +78,12 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot [
 var leastTogether, leastStraight = 450, 48
 
 // together is how many of n numbers from one on make a tile.
-func (w *room) together(tp *tileProgram, code *tileCode, from, n int) int {
+func (w *room) together(tp *tileProgram, code *tileCode, from, n int, edges bool) int {
 	const line = 8
 	short := 0
 	for i := range tp.moved {
 		m, c := &tp.moved[i], &w.paths[i]
-		if m.lay.scattered || m.lay.dims[len(m.lay.dims)-1] < leastTogether {
+		if m.lay.scattered || m.lay.dims[len(m.lay.dims)-1] < leastTogether || edges && m.lay.drifting > 0 {
 			continue
 		}
 		if from < c.first || from >= c.end {

@@ -263,7 +263,7 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 		if varies {
 			n, tiles = w.spread(tp, code, at, in.loads, from, end)
 		} else {
-			n = w.together(tp, code, from, n)
+			n = w.together(tp, code, from, n, edges)
 			if tiles = max(1, (end-from)/n); n < tileSize {
 				tiles = 1
 			}
