@@ -169,8 +169,13 @@ func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64)
 	first, count := Ref(len(t.ins)), 0
 	f.at, f.most, f.shaped = map[Ref][]*term{}, 2*t.Shape(out.r).Size(), map[shaping]Ref{}
 	f.before = 0
-	for n := len(out.lead); out.at != nil && n > 0 && n+f.before < len(out.at) && out.at[n+f.before] > out.at[0]; {
-		f.before++
+	if n := len(out.lead); n > 0 && len(out.at) > n {
+		for _, step := range out.at[n:] {
+			if step <= out.at[0] {
+				break
+			}
+			f.before++
+		}
 	}
 	for i, on := range live {
 		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {

@@ -190,16 +190,16 @@ func (p *edgePiece) cut(lay *layout, width int) bool {
 // fill writes what the piece has of the rows from one on.
 func (p *edgePiece) fill(dst, x []float64, gone, row int) {
 	r := &p.rows
-	if r.gap == 1 { // without a division
-		above := max(row-r.first, 0)
-		if at := r.first + above - row; at < len(dst) && above < r.count {
-			lay(dst, at, 1, x, p.off-gone+above*r.stride, r.stride, min(r.count-above, len(dst)-at))
-		}
-		return
+	above := max(row-r.first, 0)
+	if r.gap > 1 { // else without a division
+		above = ceilDiv(above, r.gap)
 	}
-	above := max(ceilDiv(row-r.first, r.gap), 0)
 	at := r.first + above*r.gap - row
-	if count := min(r.count-above, ceilDiv(len(dst)-at, r.gap)); count > 0 {
+	count := len(dst) - at
+	if r.gap > 1 {
+		count = ceilDiv(count, r.gap)
+	}
+	if count = min(count, r.count-above); count > 0 {
 		lay(dst, at, r.gap, x, p.off-gone+above*r.stride, r.stride, count)
 	}
 }
@@ -207,9 +207,8 @@ func (p *edgePiece) fill(dst, x []float64, gone, row int) {
 // drifted says where numbers of what drifts are from number i on, wrong ones in its edges, and how many; none where
 // rows begin or end that are not as far from their places.
 func drifted[T real](l *layout, values [][]T, gone []int, i int) (at unsafe.Pointer, many int) {
-	w, x := &l.panes[l.drifting-1], values[l.drifting-1]
-	r, c, width := &w.axes[0], &w.axes[1], l.dims[1]
-	by := w.off - goneOf(gone, l.drifting-1) - r.first*width - c.first // number p is number p+by of x
+	x, by := values[l.drifting-1], l.driftsBy(gone)
+	r, width := &l.panes[l.drifting-1].axes[0], l.dims[1]
 	if first, end := max(r.first*width, -by), min(r.end()*width, len(x)-by); first <= i && i < end {
 		return unsafe.Pointer(&x[i+by]), end - i
 	}

@@ -10,11 +10,40 @@ import "slices"
 // passUnread finds the loops of which a plan reads less than there is.
 func passUnread(p *Plan) {
 	t := p.t
+	var reads map[Ref][]bool // by loop: which of its carried values are read in the end
 	for _, r := range p.order {
-		if t.ins[r].Op() != opLoop || len(t.Attr(r).Loop.next) < 2 || slices.Contains(p.outs, r) {
-			continue
+		if t.ins[r].Op() == opLoop && len(t.Attr(r).Loop.next) > 1 {
+			if reads == nil {
+				reads = map[Ref][]bool{}
+			}
+			reads[r] = make([]bool, len(t.Attr(r).Loop.next))
 		}
-		if l := p.unread(r); l != nil && l.planned() {
+	}
+	if reads == nil {
+		return
+	}
+	for _, o := range p.outs {
+		if o != None {
+			delete(reads, p.same[o]) // all of it is wanted
+		}
+	}
+	for _, y := range p.order {
+		for _, a := range t.Args(y) {
+			r := p.same[a]
+			switch read := reads[r]; {
+			case read == nil:
+			case t.ins[y].Op() != opBlock:
+				delete(reads, r)
+			default:
+				l, from := t.Attr(r).Loop, int(t.ins[y].args[1])
+				for k := range read {
+					read[k] = read[k] || from < l.nextAt(k)+l.body.size(l.next[k]) && l.nextAt(k) < from+t.size(y)
+				}
+			}
+		}
+	}
+	for r, read := range reads {
+		if l := t.Attr(r).Loop.without(read); l != nil && l.planned() {
 			if p.loops == nil {
 				p.loops = map[Ref]*Attr{}
 			}
@@ -23,24 +52,10 @@ func passUnread(p *Plan) {
 	}
 }
 
-// unread is loop r in which carried values stay as they are that nobody reads; nil where all are read.
-func (p *Plan) unread(r Ref) *loop {
-	t, l := p.t, p.t.Attr(r).Loop
-	read, all := make([]bool, len(l.next)), true
-	for _, y := range p.order {
-		for _, a := range t.Args(y) {
-			if p.same[a] != r {
-				continue
-			}
-			if t.ins[y].Op() != opBlock {
-				return nil
-			}
-			from := int(t.ins[y].args[1])
-			for k := range read {
-				read[k] = read[k] || from < l.nextAt(k)+l.body.size(l.next[k]) && l.nextAt(k) < from+t.size(y)
-			}
-		}
-	}
+// without is l in which carried values stay as they are that are not read, neither in the end nor by steps; nil where
+// all are.
+func (l *loop) without(read []bool) *loop {
+	all := true
 	for k, r := range l.next {
 		all = all && (read[k] || r == l.carry[k])
 	}

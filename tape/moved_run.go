@@ -216,12 +216,18 @@ func fillMoved[T real](lay *layout, dst []T, values [][]T, gone []int, i int) {
 	}
 }
 
+// driftsBy is how far the numbers of the pane that drifts lie from their places: number p is number p+by of its value.
+func (lay *layout) driftsBy(gone []int) (by int) {
+	w := &lay.panes[lay.drifting-1]
+	return w.off - goneOf(gone, lay.drifting-1) - w.axes[0].first*lay.dims[1] - w.axes[1].first
+}
+
 // fillDrift is fillMoved where one pane drifts.
 func fillDrift[T real](lay *layout, dst []T, values [][]T, gone []int, i int) {
 	main, inner := lay.drifting-1, lay.dims[1]
 	w, x := &lay.panes[main], values[main]
 	r, c := &w.axes[0], &w.axes[1]
-	by := w.off - goneOf(gone, main) - r.first*inner - c.first // number p is number p+by of x
+	by := lay.driftsBy(gone)
 	if from, end := max(i, -by), min(i+len(dst), len(x)-by); from < end {
 		copy(dst[from-i:end-i], x[from+by:])
 	}

@@ -93,18 +93,14 @@ func (p *Plan) addUp(scratch *tileScratch) {
 		var beside int64
 		for _, r := range s.refs {
 			switch op := t.ins[r].Op(); {
-			case p.loops[r] != nil:
-				p.flops += p.loops[r].Loop.flops(t.Limit)
+			case op == opLoop:
+				p.flops += p.loopOf(r).Loop.flops(t.Limit)
 			case op.elementwise():
 				p.flops += float64(t.size(r))
 			case op.Flops != nil:
 				p.flops += op.Flops(t, r)
 			}
-			if a := p.loops[r]; a != nil {
-				beside = max(beside, a.Loop.room(t.Limit)+t.turned(r))
-			} else {
-				beside = max(beside, t.room(r))
-			}
+			beside = max(beside, p.room(r))
 		}
 		if s.kind == stepTile {
 			s.tile = p.buildTile(s, int32(i), scratch)
@@ -146,7 +142,15 @@ func (p *Plan) bytes(r Ref) int64 {
 	return 8 * int64(p.t.size(r))
 }
 
-// room is how many bytes r takes while it runs. Of a batch of matrices one is worked on at
+// room is how many bytes r takes while it runs.
+func (p *Plan) room(r Ref) int64 {
+	if p.t.ins[r].Op() == opLoop {
+		return p.loopOf(r).Loop.room(p.t.Limit) + p.t.turned(r)
+	}
+	return p.t.room(r)
+}
+
+// room is how many bytes r takes while it runs, a loop with all that it carries. Of a batch of matrices one is worked on at
 // a time, or, of small ones, one by each thread.
 func (t *Tape) room(r Ref) int64 {
 	op := t.ins[r].Op()

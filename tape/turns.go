@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"slices"
 	"unsafe"
 
 	"nabla/kernels"
@@ -58,19 +59,13 @@ func (tp *tileProgram) layTiles() {
 // lanes. Jacobians and Hessians through steps of Burgers' equation on a ring of 60 took .88 and .92 of the time.
 func (tp *tileProgram) wholeTurns() int {
 	const line = 8
-	n := line
-	for i := range tp.loads {
-		if c := tp.loads[i].cycle; c > 0 {
-			a, b := n, c
-			for b != 0 {
-				a, b = b, a%b
-			}
-			if n = n / a * c; n > tileSize {
-				return tileSize
-			}
-		}
+	parts := func(n int) bool { // some turn
+		return slices.ContainsFunc(tp.loads, func(l load) bool { return l.cycle > 0 && n%l.cycle != 0 })
 	}
-	n *= tileSize / n
+	n := tileSize
+	for n >= tileSize*3/4 && parts(n) {
+		n -= line
+	}
 	if n < tileSize*3/4 || len(tp.sums) > 0 && n%len(kernels.Lanes{}) != 0 {
 		return tileSize
 	}

@@ -157,13 +157,10 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 func (h *Solver) Solutions(dst, a, factors, b []float64, n, k, g int, trans bool) {
 	s := lanedSystem{lu: h.lanes(factors, n, g), t: h.raw(1, g).Data}
 	x, m := h.lanes(b, k, g), h.lanes(a, n, g)
-	side, more := x, h.laned(n, 1, g) // of one right side
-	if k > 1 {
-		side = h.laned(n, 1, g)
-	}
+	side, more := h.laned(n, 1, g), h.laned(n, 1, g) // of one right side
 	for j := range k {
-		if k > 1 {
-			x.takeColumn(j, side)
+		for i := range n {
+			copy(side.at(i, 0), x.at(i, j))
 		}
 		copy(more.d, side.d)
 		s.solve(h, side, trans)
@@ -175,24 +172,12 @@ func (h *Solver) Solutions(dst, a, factors, b []float64, n, k, g int, trans bool
 			kernels.ResidualsApart(more.at(i, 0), side.d, row, g, apart, n)
 		}
 		s.solve(h, more, trans)
-		if h.correctLanes(side, more); k > 1 {
-			x.putColumn(j, side)
+		h.correctLanes(side, more)
+		for i := range n {
+			copy(x.at(i, j), side.at(i, 0))
 		}
 	}
 	x.apart(dst, n*k)
-}
-
-// takeColumn copies column j to the only one of y, and putColumn back.
-func (x laned) takeColumn(j int, y laned) {
-	for i := range len(y.d) / y.g {
-		copy(y.at(i, 0), x.at(i, j))
-	}
-}
-
-func (x laned) putColumn(j int, y laned) {
-	for i := range len(y.d) / y.g {
-		copy(x.at(i, j), y.at(i, 0))
-	}
 }
 
 // fewSides is how many right sides of a system of few rows are solved one by one: 2 to 4 in .66 to .95 of the time that

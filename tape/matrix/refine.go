@@ -19,12 +19,7 @@ const (
 // with twice the digits: the error of a well-conditioned system falls below an ulp or two.
 func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 	x := h.clone(b)
-	if b.N == 1 && a.N <= fewUnknowns {
-		h.system.set(a, lu, perm, trans)
-		h.system.refine(x.Data)
-		return x
-	}
-	if LanedSystem(a.N, b.N) {
+	if b.N == 1 && a.N <= fewUnknowns || LanedSystem(a.N, b.N) {
 		h.system.set(a, lu, perm, trans)
 		var side few
 		for j := range b.N {
