@@ -11,11 +11,11 @@ func xgetbv() (low, high uint32)
 // are asked once each; CPUID is slow, 5 µs in a virtual machine.
 func hasAVX2() bool {
 	const (
-		fma, osxsave, avx = 1 << 12, 1 << 27, 1 << 28 // leaf 1, c
-		avx2, bmi2        = 1 << 5, 1 << 8            // leaf 7, b
-		ymm               = 1<<1 | 1<<2               // XCR0
+		fma, popcnt, osxsave, avx = 1 << 12, 1 << 23, 1 << 27, 1 << 28 // leaf 1, c
+		avx2, bmi2                = 1 << 5, 1 << 8                     // leaf 7, b
+		ymm                       = 1<<1 | 1<<2                        // XCR0
 	)
-	if _, _, c, _ := cpuid(1, 0); !all(c, fma|osxsave|avx) {
+	if _, _, c, _ := cpuid(1, 0); !all(c, fma|popcnt|osxsave|avx) {
 		return false // and leaf 7 might not be there
 	}
 	saved, _ := xgetbv()

@@ -173,6 +173,28 @@ var axpyRows = func(dst []float64, ldd int, num float64, s []float64, lds int, x
 	}
 }
 
+// CountRows counts for each element of dst how many of a row of n numbers of x, one row after the other, equal an
+// element of v.
+func CountRows(dst, x, v []float64, n int) {
+	if n > 0 && len(dst) > 0 {
+		countRows(dst, x, v, n)
+	} else {
+		clear(dst)
+	}
+}
+
+var countRows = func(dst, x, v []float64, n int) {
+	for i, like := range v[:len(dst)] {
+		hits := 0
+		for _, y := range x[i*n:][:n] {
+			if y == like {
+				hits++
+			}
+		}
+		dst[i] = float64(hits)
+	}
+}
+
 // SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
 var SumLanes = sumLanes
 

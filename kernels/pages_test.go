@@ -199,6 +199,15 @@ func runOverride(o override, d, x, y, z []float64) {
 	case *at[func(x, y []float64, s, tau float64)]:
 		(*o.door)(d, x, 0.5, 0.25)
 	case *at[func(dst, a, b []float64, ld int)]:
+		if o.door == &countRows { // from the first rows, and to the last
+			for n := 1; n <= 13; n++ {
+				if rows := len(x) / n; rows > 0 {
+					(*o.door)(d[:rows], x[:rows*n], y[:rows], n)
+					(*o.door)(d[len(d)-rows:], x[len(x)-rows*n:], y[len(y)-rows:], n)
+				}
+			}
+			return
+		}
 		if len(x) > 0 {
 			(*o.door)(d, x, y, 0)
 		}

@@ -13,6 +13,7 @@ type (
 
 	rowsAdding     = func(acc, x []float64, ldx, m int)
 	rowsSumming    = func(dst, x []float64, n int)
+	rowsCounting   = func(dst, x, v []float64, n int)
 	rowsTopping    = func(top []float64, first []int, less, x []float64, n int) bool
 	rowsScaling    = func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int)
 	columnsTopping = func(top []float64, first []int, less, x []float64, ld, n int) bool
@@ -29,6 +30,7 @@ func avx2Reduce() []override {
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2, sumShortRowsAVX2, 4)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
 		&at[rowsScaling]{&axpyRows, scaledBy(axpyRowsAVX2)},
+		&at[rowsCounting]{&countRows, countedBy(countRowsAVX2)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
@@ -47,6 +49,7 @@ func avx512Reduce() []override {
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512, sumShortRowsAVX512, 8)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
 		&at[rowsScaling]{&axpyRows, scaledBy(axpyRowsAVX512)},
+		&at[rowsCounting]{&countRows, countedBy(countRowsAVX512)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
@@ -112,6 +115,14 @@ func scaledBy(kernel func(dst *float64, ldd int, num float64, s *float64, lds in
 	return func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int) {
 		_, _, _ = dst[(rows-1)*ldd+n-1], s[(rows-1)*lds], x[(rows-1)*ldx+n-1]
 		kernel(&dst[0], ldd, num, &s[0], lds, &x[0], ldx, n, rows)
+	}
+}
+
+// countedBy is countRows by machine code.
+func countedBy(kernel func(dst, x, v *float64, n, rows int)) rowsCounting {
+	return func(dst, x, v []float64, n int) {
+		_, _ = x[n*len(dst)-1], v[len(dst)-1]
+		kernel(&dst[0], &x[0], &v[0], n, len(dst))
 	}
 }
 

@@ -112,6 +112,14 @@ func tallestOfRowsAVX2(top *float64, first *int, less *float64, x *float64, n in
 //go:noescape
 func axpyRowsAVX2(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
 
+// countRowsAVX2 is
+//
+//	// n > 0, rows > 0
+//	for i := range rows { dst[i] = float64(how many of x[i*n:][:n] == v[i]) }
+//
+//go:noescape
+func countRowsAVX2(dst *float64, x *float64, v *float64, n int, rows int)
+
 // reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
 func reduceAVX2Entries() *uintptr
 

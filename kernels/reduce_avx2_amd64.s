@@ -2248,6 +2248,65 @@ next:
 	VZEROUPPER
 	RET
 
+// func countRowsAVX2(dst *float64, x *float64, v *float64, n int, rows int)
+// Requires: AVX, BMI2, POPCNT
+TEXT ·countRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    n+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	MOVQ    BX, DI
+	ANDQ    $0x03, DI
+	SUBQ    DI, BX
+	LEAQ    tail<>+0(SB), R8
+	MOVQ    DI, R9
+	NEGQ    R9
+	VMOVUPD 32(R8)(R9*8), Y0
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	SHLQ    $0x03, BX
+	SHLQ    $0x03, DI
+
+row:
+	XORQ         R10, R10
+	VBROADCASTSD (DX), Y1
+	XORQ         R9, R9
+	CMPQ         R9, BX
+	JGE          tail
+
+vector:
+	VCMPPD    $0x00, (CX)(R9*1), Y1, Y2
+	VMOVMSKPD Y2, R11
+	POPCNTQ   R11, R11
+	ADDQ      R11, R10
+	ADDQ      $0x20, R9
+	CMPQ      R9, BX
+	JLT       vector
+
+tail:
+	TESTQ      DI, DI
+	JZ         next
+	VMASKMOVPD (CX)(R9*1), Y0, Y2
+	VCMPPD     $0x00, Y2, Y1, Y1
+	VMOVMSKPD  Y1, R11
+	ANDQ       R8, R11
+	POPCNTQ    R11, R11
+	ADDQ       R11, R10
+	ADDQ       DI, R9
+
+next:
+	VXORPD     X1, X1, X1
+	VCVTSI2SDQ R10, X1, X1
+	VMOVSD     X1, (AX)
+	ADDQ       R9, CX
+	ADDQ       $0x08, DX
+	ADDQ       $0x08, AX
+	DECQ       SI
+	JNZ        row
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX2(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX2(SB)
 DATA entries<>+16(SB)/8, $·maxAVX2(SB)

@@ -1712,6 +1712,64 @@ next:
 	VZEROUPPER
 	RET
 
+// func countRowsAVX512(dst *float64, x *float64, v *float64, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, POPCNT
+TEXT ·countRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  v+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  rows+32(FP), SI
+	MOVQ  BX, DI
+	ANDQ  $0x07, DI
+	SUBQ  DI, BX
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	SHLQ  $0x03, BX
+	SHLQ  $0x03, DI
+
+row:
+	XORQ         R10, R10
+	VBROADCASTSD (DX), Z0
+	XORQ         R9, R9
+	CMPQ         R9, BX
+	JGE          tail
+
+vector:
+	VCMPPD  $0x00, (CX)(R9*1), Z0, K2
+	KMOVB   K2, R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R10
+	ADDQ    $0x40, R9
+	CMPQ    R9, BX
+	JLT     vector
+
+tail:
+	TESTQ     DI, DI
+	JZ        next
+	VMOVUPD.Z (CX)(R9*1), K1, Z1
+	VCMPPD    $0x00, Z1, Z0, K2
+	KMOVB     K2, R11
+	ANDQ      R8, R11
+	POPCNTQ   R11, R11
+	ADDQ      R11, R10
+	ADDQ      DI, R9
+
+next:
+	VXORPD     X0, X0, X0
+	VCVTSI2SDQ R10, X0, X0
+	VMOVSD     X0, (AX)
+	ADDQ       R9, CX
+	ADDQ       $0x08, DX
+	ADDQ       $0x08, AX
+	DECQ       SI
+	JNZ        row
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
 DATA entries<>+16(SB)/8, $·maxAVX512(SB)

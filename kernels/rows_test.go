@@ -113,6 +113,35 @@ func TestAxpyRows(t *testing.T) {
 	})
 }
 
+// TestCountRows: numbers that equal one are counted in each row, zeros of both signs as one, NaN as none.
+func TestCountRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 10))
+		for n := range 70 {
+			rows := r.IntN(6)
+			got, x, v := guard(rows, n%8), guard(rows*n, n%5), guard(rows, 0)
+			for _, y := range [][]float64{x.x, v.x} {
+				for i := range y {
+					y[i] = []float64{1, 2, 0, math.Copysign(0, -1), math.NaN(), math.Inf(1), 5e-324}[r.IntN(7)]
+				}
+			}
+			CountRows(got.x, x.x, v.x, n)
+			got.check(t, "CountRows")
+			for i, hits := range got.x {
+				want := 0.0
+				for _, y := range x.x[i*n:][:n] {
+					if y == v.x[i] {
+						want++
+					}
+				}
+				if hits != want {
+					t.Fatalf("%d of row %d of %d numbers are %v, not %v", int(hits), i, n, v.x[i], want)
+				}
+			}
+		}
+	})
+}
+
 // numbersTo are 0 to n-1.
 func numbersTo(n int) []int {
 	all := make([]int, n)

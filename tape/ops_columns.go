@@ -408,9 +408,7 @@ func runTies(c *run) {
 	if !inStripes(c.shapes[0], axis) {
 		n := last(c.shapes[0])
 		pool.Split(c.threads, len(x), len(c.out), func(from, to int) {
-			for i := from; i < to; i++ {
-				c.out[i] = occurrences(x[i*n:(i+1)*n], v[i])
-			}
+			kernels.CountRows(c.out[from:to], x[from*n:], v[from:], n)
 		})
 		return
 	}
@@ -422,31 +420,6 @@ func runTies(c *run) {
 			kernels.Accumulate(dst, hits)
 		}
 	})
-}
-
-// occurrences counts how often v is in x.
-func occurrences(x []float64, v float64) float64 {
-	const few = 64
-	n := 0.0
-	if len(x) < few {
-		for _, w := range x {
-			if w == v {
-				n++
-			}
-		}
-		return n
-	}
-	s := stripes.Get().(*stripe)
-	like := s.lanes[:min(len(x), len(s.some))]
-	kernels.Fill(like, v)
-	for ; len(x) > 0; x = x[len(like):] {
-		like = like[:min(len(x), len(like))]
-		hits := s.some[:len(like)]
-		kernels.Eq(hits, x[:len(like)], like)
-		n += kernels.Sum(hits)
-	}
-	stripes.Put(s)
-	return n
 }
 
 // firsts are the places of the first largest, or NaN, of each column.

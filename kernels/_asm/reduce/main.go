@@ -29,6 +29,7 @@ func main() {
 	tallest()
 	tallestOfRows()
 	axpyRows()
+	countRows()
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)
 	}
