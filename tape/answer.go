@@ -34,9 +34,10 @@ func (s *session) finish() *Answer {
 	}
 	s.wanted, s.counts = want[:n], want[values:kinks]
 	want = append(want, s.taylors...)
-	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
-	s.t.passing = s.log != nil // what is looked at from here on is of these inputs alone
+	s.x, s.parts = s.compute(want)
+	s.parts = s.parts || rows != nil || len(matrices) > 0
 	s.unfactor()
+	s.t.passing = s.log != nil // what is looked at from here on is of these inputs alone
 	s.sides = s.twoSided()
 	s.slopes, s.exposed = s.numbers()
 	s.look()
@@ -192,6 +193,7 @@ func (s *session) unfactor() {
 		again = append(again, r)
 	}
 	slices.Sort(again)
+	s.terms = slices.Clone(s.wanted)
 	rows := func(m Ref) Ref {
 		if r, ok := s.plain[m]; ok {
 			return r
@@ -202,8 +204,8 @@ func (s *session) unfactor() {
 	for i, m := range s.wanted {
 		s.wanted[i] = rows(m)
 	}
-	s.t.Compute(again)
-	s.parts = true // whose recording is of no use
+	x, parts := s.compute(again)
+	s.rows, s.parts = x, s.parts || parts
 }
 
 // replace puts other values in the place of those of the answer.
@@ -217,14 +219,14 @@ func (s *session) replace(f func(r Ref) Ref) {
 	}
 }
 
-// compute is Tape.Compute; it reports whether a matrix ran in parts.
-func (s *session) compute(want []Ref) bool {
+// compute is Tape.Compute; it returns an execution, if there was one, and reports whether a matrix ran in parts.
+func (s *session) compute(want []Ref) (x *execution, parts bool) {
 	runs, rest := s.t.rowRuns(want)
-	s.x = s.t.values(rest)
-	for _, x := range runs {
-		x.all()
+	x = s.t.values(rest)
+	for _, r := range runs {
+		r.all()
 	}
-	return len(runs) > 0
+	return x, len(runs) > 0
 }
 
 // tensors lists the tensors of the targets.

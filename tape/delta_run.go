@@ -28,7 +28,7 @@ const workSpread = 8
 func runFinite(c *run) {
 	for i, r := range c.t.Args(c.r) {
 		if !c.t.isHalf(r) && !finiteNumbers(c.args[i]) {
-			c.out[0] = math.NaN()
+			c.lose()
 			return
 		}
 	}
@@ -56,11 +56,17 @@ func runTerms(c *run) {
 	})
 	for i, l := range s.lost {
 		if s.places[i].checked && l.most > cancels*l.left {
-			c.out[0] = math.NaN()
+			c.lose()
 			return
 		}
 	}
 	c.t.isSane(c.r, !s.odd)
+}
+
+// lose leaves a NaN in a matrix, which the rows will tell.
+func (c *run) lose() {
+	c.out[0] = math.NaN()
+	c.t.isSane(c.r, false)
 }
 
 // isHalf reports whether r is a product of which only what is above the diagonal is computed.

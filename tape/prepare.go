@@ -292,6 +292,12 @@ func (r *recording) again() (serves bool, a *Answer) {
 		s.x.again()
 	}
 	s.look()
+	switch {
+	case s.terms == nil && len(s.plain) > 0 && !s.finite(s.wanted), s.terms != nil && s.finite(s.terms):
+		return false, nil // the matrices were computed the other way
+	case s.rows != nil:
+		s.rows.again()
+	}
 	s.regain()
 	if _, doubtful := s.approach(); doubtful {
 		return true, nil

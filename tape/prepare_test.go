@@ -194,6 +194,30 @@ func TestPreparedServes(t *testing.T) {
 	}
 }
 
+// TestPreparedCancels: matrices whose terms cancel are computed by rows, with a recording of its own, and by terms where these do not.
+func TestPreparedCancels(t *testing.T) {
+	q := question(t, "jacobian", "softmax(x @ w + c) @ m")
+	var lines [][]Input
+	for _, large := range []float64{0, 90, 0, 95, 1, 90} {
+		c := tensor.New(30, 4)
+		for i := 0; i < len(c.Data); i += 4 {
+			c.Data[i] = large
+		}
+		lines = append(lines, []Input{{Name: "w", Value: normals(1, 20, 4)}, {Name: "x", Value: normals(0.1, 30, 20), Const: true},
+			{Name: "c", Value: tensor.Of(c), Const: true}, {Name: "m", Value: normals(1, 4, 4), Const: true}})
+	}
+	comparePrepared(t, q, lines)
+	p := q.Prepare()
+	for _, in := range lines {
+		if _, err := p.Answer(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(p.kept) != 2 || (p.kept[0].s.terms == nil) == (p.kept[1].s.terms == nil) {
+		t.Errorf("%d recordings are kept, not one of terms and one of rows", len(p.kept))
+	}
+}
+
 // What left the range on the way is made good in every run of a recording.
 func TestPreparedRange(t *testing.T) {
 	for _, r := range []struct{ op, text string }{

@@ -27,6 +27,8 @@ type session struct {
 	leaves          []Ref       // the leaves of the inputs, None for a none
 	plain           map[Ref]Ref // of matrices as terms, what they stand for
 	x               *execution  // of the whole answer; nil when everything was known
+	terms           []Ref       // what was wanted, with matrices as terms, before rows took their place; nil where they did not
+	rows            *execution  // of those
 	parts           bool        // large matrices run in parts
 	nested          bool        // derivatives of high order are those of derivatives
 	taylors         []Ref       // those that come from power series
