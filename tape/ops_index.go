@@ -26,7 +26,7 @@ var indexRows = []Op{
 			a := t.Attr(r)
 			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}},
-	{As: &opPut, Name: "put", Switches: [2]string{"along"}, Args: "x, #indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
+	{As: &opPut, Name: "put", Switches: [2]string{"along"}, Args: "x, #indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Whole: wholePut, Links: linkPut,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -45,7 +45,7 @@ var indexRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather", "embedding_lookup"}, Args: "x, #indices, #axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
+	{As: &opTake, Name: "take", Switches: [2]string{"along"}, Alias: []string{"gather", "embedding_lookup"}, Args: "x, #indices, #axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Whole: wholePlaces, Links: linkTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
@@ -484,4 +484,47 @@ func runPut(c *run) {
 			}
 		})
 	})
+}
+
+// wholePlaces runs a take or a put for all points of a batch that share their indices: the points are lines
+// more.
+func wholePlaces(c *run, b *batch, out []float64, data [][]float64) bool {
+	t, args := c.t, c.t.Args(c.r)
+	if c.attr.Flag || t.ins[args[1]].batch != 0 || t.ins[args[0]].batch != t.ins[c.r].batch {
+		return false
+	}
+	c.lead(b.n)
+	c.atOnce(t.ins[c.r].Op(), out, data)
+	return true
+}
+
+// wholePut is wholePlaces, but for seeds, as those of a Jacobian of what is sorted, of which each point has one
+// number to put.
+func wholePut(c *run, b *batch, out []float64, data [][]float64) bool {
+	t, args := c.t, c.t.Args(c.r)
+	off, ok := t.unitLike(args[0])
+	if !ok || t.ins[args[1]].batch != 0 {
+		return wholePlaces(c, b, out, data)
+	}
+	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	x, idx := data[0], data[1]
+	numbers, size := c.shapes[0].Size(), c.shape.Size()
+	line := len(idx) * inner
+	if c.attr.Flag {
+		line = last(c.shapes[0])
+	}
+	clear(out)
+	for k := range b.n {
+		q := c.from - off + k
+		if q < 0 || q >= numbers {
+			continue
+		}
+		i := q % line / inner
+		if c.attr.Flag { // each line has its own
+			i = q
+		}
+		at := q/line*n + c.indexAt(idx[i], n)
+		out[k*size+at*inner+q%inner] = x[k*numbers+q] + 0 // a sum, of no -0
+	}
+	return true
 }

@@ -53,15 +53,24 @@ func TestTake(t *testing.T) {
 						}
 					}
 				}
-				for op, want := range map[string]*tensor.Tensor{"eval": want, "grad": back} {
-					text := "take(x, i, 1)"
-					if each {
-						text = "take_along_axis(x, i, 1)"
+				matrix := tensor.New(len(want.Data), len(x.Data)) // of the weighted ones, for few of them
+				for o := range want.Data {
+					if m > fewPlaces+1 {
+						break
 					}
-					if op == "grad" {
-						text = "sum(" + text + "*w)"
+					for q, v := range x.Data {
+						if want.Data[o] == v {
+							matrix.Data[o*len(x.Data)+q] = weights.Data[o]
+						}
 					}
+				}
+				text := "take(x, i, 1)"
+				if each {
+					text = "take_along_axis(x, i, 1)"
+				}
+				ask := func(op, mode, text string, want *tensor.Tensor) {
 					q := question(t, op, text)
+					q.Mode = mode
 					q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "i", Value: tensor.Of(idx)}, {Name: "w", Value: tensor.Of(weights)}}
 					q.Wrt = []string{"x"}
 					a, err := q.Answer()
@@ -69,12 +78,22 @@ func TestTake(t *testing.T) {
 						t.Fatalf("%s: %v", text, err)
 					}
 					got := a.Targets[0].Value
-					if op == "grad" {
+					if op != "eval" {
 						got = a.Targets[0].Payload
 					}
 					if !slices.Equal(numbersOf(got), want.Data) {
-						t.Fatalf("%s of %d places, %v, each %t: %v, want %v", text, m, s, each, numbersOf(got), want.Data)
+						t.Fatalf("%s of %s, %d places, %v, each %t: %v, want %v", op, text, m, s, each, numbersOf(got), want.Data)
 					}
+				}
+				ask("eval", "", text, want)
+				ask("grad", "", "sum("+text+"*w)", back)
+				if !each {
+					ask("eval", "", "f(x) = take(x, i, 0); vmap(f)(x)", want)
+					ask("grad", "", "f(x, w) = take(x, i, 0)*w; sum(vmap(f)(x, w))", back)
+				}
+				if m <= fewPlaces+1 {
+					ask("jacobian", "reverse", text+"*w", matrix)
+					ask("jacobian", "forward", text+"*w", matrix)
 				}
 			}
 		}
