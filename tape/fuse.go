@@ -10,7 +10,7 @@ import (
 // that of its arguments in the same space, and one more than any other's; instructions
 // of one level and one space are a group, and groups run by level. Forward and backward
 // elementwise work over one shape, with no reduction between, is one group. A full sum
-// joins the group of what it adds up. A chain is a group; phases follow one another. A loop
+// joins the group of what it adds up, and so does one of columns. A chain is a group; phases follow one another. A loop
 // that runs again for the way back has a level behind all before it.
 func passFuse(p *Plan) {
 	t := p.t
@@ -59,7 +59,7 @@ func (f *fusing) add(r Ref) {
 		return // in the step of the sum
 	}
 	elementwise := t.ins[r].Op().elementwise()
-	closes := !elementwise && pick == nil && f.closes(r)
+	closes := !elementwise && pick == nil && (f.closes(r) || f.closesColumns(r))
 	lv := f.levelOf(r, pick, closes)
 	f.level[r], f.top = lv, max(f.top, lv)
 	switch {
@@ -403,5 +403,5 @@ func (p *Plan) closes(r Ref) bool {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
-	return p.home[a] >= 0 && p.steps[p.home[a]].kind == stepTile && t.ins[a].Op().elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
+	return p.isTiled(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
 }

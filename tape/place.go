@@ -55,7 +55,7 @@ func (p *Plan) findLast(scratch *tileScratch) {
 		}
 	}
 	p.view = t.desk.marks.of(p.slots)
-	p.noteWindows()
+	p.noteWindows(last, keep)
 	for k := len(p.order) - 1; k >= 0; k-- {
 		if r := p.order[k]; p.isView(r, keep) {
 			p.view[p.slot[r]] = true

@@ -9,19 +9,25 @@ import (
 )
 
 // noteWindows notes what has no memory but a window.
-func (p *Plan) noteWindows() {
+func (p *Plan) noteWindows(last []int32, keep []bool) {
 	for i := range p.steps {
+		p.noteColumned(i, last, keep)
 		if s := p.steps[i].slide; s != nil && s.first == i {
-			if p.window == nil {
-				p.window = p.t.desk.marks.of(p.slots)
-			}
 			for k := range s.steps {
 				for _, r := range s.steps[k].windows {
-					p.window[p.slot[r]] = true
+					p.noteWindow(r)
 				}
 			}
 		}
 	}
+}
+
+// noteWindow notes that r has none.
+func (p *Plan) noteWindow(r Ref) {
+	if p.window == nil {
+		p.window = p.t.desk.marks.of(p.slots)
+	}
+	p.window[p.slot[r]] = true
 }
 
 // inWindow reports whether r has no memory but a window.

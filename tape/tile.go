@@ -22,6 +22,7 @@ type tileProgram struct {
 	slots   int
 	sums    []sumOf
 	kept    []sumOf // results that were asked for, and where they are
+	columns []columnSum
 
 	plain *tileCode
 	fused atomic.Pointer[tileCode]

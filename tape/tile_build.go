@@ -89,6 +89,8 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	}
 	for k, r := range s.refs {
 		switch o := &nodes[k]; {
+		case p.sumsColumns(r):
+			b.column(r, o.args[0])
 		case t.ins[r].Op() == opSum:
 			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]]})
 			// the slot stays taken to the end of the tile
@@ -147,7 +149,11 @@ func (b *tileBuilder) inMemory(r Ref) int32 {
 
 // result is the place for r.
 func (b *tileBuilder) result(r Ref) int32 {
-	if !b.lives(r) {
+	switch {
+	case b.columned(r) && !b.lives(r):
+		b.windows = append(b.windows, r)
+		return b.inMemory(r)
+	case !b.lives(r):
 		return b.slot()
 	}
 	if b.single && !b.p.narrow[r] {

@@ -39,6 +39,10 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	blocks := tp.blocks()
 	x.results(tp, &x.tiling)
+	if len(tp.columns) > 0 {
+		x.addColumns(tp, code)
+		return
+	}
 	workers := 1
 	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere

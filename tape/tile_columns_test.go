@@ -1,0 +1,113 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// columnsSmall has columns of few numbers added up along with what makes them, until the test ends.
+func columnsSmall(t *testing.T) {
+	least, aside := leastColumned, worthAside
+	t.Cleanup(func() { leastColumned, worthAside = least, aside })
+	leastColumned = 1
+}
+
+// A columnsWriter writes random programs over a matrix x, or an array of three axes, with rows b and g, a column c and others of
+// its shape, y.
+type columnsWriter struct{ *rand.Rand }
+
+func (w columnsWriter) pick(s ...string) string { return s[w.IntN(len(s))] }
+
+func (w columnsWriter) expr(depth int) string {
+	if depth == 0 {
+		return w.pick("x", "x", "y", "b", "g", "c", "(x - mean(x, axis=0))", "(x - y)")
+	}
+	a, b := w.expr(depth-1), w.expr(w.IntN(depth))
+	return fmt.Sprintf(w.pick("(%s*%s)", "(%s + %s)", "(%s - tanh(%s))", "(%s*%s + b)", "max(%s, %s)", "(%s/(1 + %s^2))", "sigmoid(%s + x)*%s", "(%s*(%s > 0.3))"), a, b)
+}
+
+func (w columnsWriter) program() string {
+	sum := func(axes string) string { return "sum(" + w.expr(1+w.IntN(3)) + " + x*0, axis=" + axes + ")" }
+	switch w.IntN(6) {
+	case 0:
+		return "mean((" + w.expr(3) + " - y)^2)"
+	case 1:
+		return "sum(" + sum("0") + "^2)"
+	case 2:
+		return "z = x - mean(x, axis=0, keepdims=true); v = mean(z^2, axis=0); sum((z/sqrt(v + 0.1)*g + b - y)^3)"
+	case 3:
+		return "sum(tanh(" + sum("0") + ")) + sum(" + sum("-1") + "*2)"
+	case 4:
+		return "sum(log(1 + " + sum("0") + "^2)*" + sum("0") + ") + sum(x*y)"
+	}
+	return "sum(exp(-" + w.expr(2) + "^2)) + sum(max(x + b, axis=0))"
+}
+
+// TestColumnSums: columns that are added up along with what makes them have the bits of sums by themselves, on one thread and on
+// two.
+func TestColumnSums(t *testing.T) {
+	columnsSmall(t)
+	compared, summed := 0, 0
+	n := rounds(400)
+	for seed := range uint64(n) {
+		w := columnsWriter{rand.New(rand.NewPCG(seed, 83))}
+		movingSmall(t, []int64{1, 1 << 40}[seed%2])
+		worthAside, leastStraight = []int{1, 1 << 40}[seed/2%2], max(leastStraight, 8)
+		rows, inner := 4+w.IntN(40), 1+w.IntN(40)
+		switch w.IntN(4) {
+		case 0:
+			rows, inner = 100+w.IntN(900), 1+w.IntN(40)
+		case 1:
+			rows, inner = 4+w.IntN(150), 200+w.IntN(400)
+		case 2:
+			rows, inner = 512, 16*(1+w.IntN(8))
+		}
+		s, row, column := tensor.Shape{rows, inner}, tensor.Shape{inner}, tensor.Shape{rows, 1}
+		if w.IntN(5) == 0 {
+			k := 2 + w.IntN(3)
+			s, row, column = tensor.Shape{rows, k, inner}, tensor.Shape{k, inner}, tensor.Shape{rows, 1, 1}
+		}
+		op, text := w.pick("grad", "grad", "hvp", "eval"), w.program()
+		q := func() *Question {
+			q := question(t, op, text)
+			q.Limit = 256 << 20
+			values := rand.New(rand.NewPCG(seed, 84))
+			for _, v := range []variable{{"x", s}, {"y", s}, {"b", row}, {"g", row}, {"c", column}} {
+				x := noise(values, v.shape)
+				if seed%16 == 15 {
+					x.Data[values.IntN(len(x.Data))] = []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 1e308}[values.IntN(4)]
+				}
+				if named := regexp.MustCompile(`\b` + v.name + `\b`); named.MatchString(text) {
+					q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x), Const: v.name == "y" || op == "hvp" && v.name != "x"})
+				}
+			}
+			if op == "hvp" {
+				q.With = tensor.Of(noise(values, s))
+			}
+			return q
+		}
+		if comparePlanAs(t, q) {
+			compared++
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d: %s of %v", seed, text, s)
+		}
+		if s, want, err := recorded(q()); err == nil {
+			p := s.t.plan(want)
+			for i := range p.steps {
+				if tp := p.steps[i].tile; tp != nil && len(tp.columns) > 0 {
+					summed++
+					break
+				}
+			}
+		}
+	}
+	if compared < n*8/10 || summed < n/2 {
+		t.Errorf("of %d programs %d could be compared, and %d add up columns along with others", n, compared, summed)
+	}
+}
