@@ -37,16 +37,21 @@ func Run(calls []Call, at *unsafe.Pointer, n int) (ran, done int) {
 	if len(calls) == 0 {
 		return 0, 0
 	}
-	ran, done, _ = run(&calls[0], len(calls), at, n, 1, nil, 0)
+	ran, done, _ = run(&calls[0], len(calls), at, n, 1, nil, 0, nil, 0)
 	return ran, done
 }
 
+// An Each is a number of each tile: that of the tile that runs, behind which the next ones are, and where calls
+// read it, which is filled for the first tile.
+type Each struct{ From, To unsafe.Pointer }
+
 // RunTiles does Run for tiles of float64 that follow one another: from one to the next
-// the pointers in moving, a part of the table, go on by n elements. It returns how many
-// tiles are left where a call of the first of them is not done; they stand there.
-func RunTiles(calls []Call, at *unsafe.Pointer, n, tiles int, moving []unsafe.Pointer) (ran, done, left int) {
+// the pointers in moving, a part of the table, go on by n elements, and numbers that each tile
+// has one of by one. It returns how many tiles are left where a call of the first of them is not
+// done; they stand there.
+func RunTiles(calls []Call, at *unsafe.Pointer, n, tiles int, moving []unsafe.Pointer, each []Each) (ran, done, left int) {
 	if len(calls) == 0 {
 		return 0, 0, 0
 	}
-	return run(&calls[0], len(calls), at, n, tiles, unsafe.SliceData(moving), len(moving))
+	return run(&calls[0], len(calls), at, n, tiles, unsafe.SliceData(moving), len(moving), unsafe.SliceData(each), len(each))
 }

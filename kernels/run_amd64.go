@@ -8,7 +8,7 @@ import (
 )
 
 //go:noescape
-func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int) (ran, done, left int)
+func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int, each *Each, eaches int) (ran, done, left int)
 
 // An entry is where a kernel's machine code begins. Go code calls kernels in a way of its
 // own, through a wrapper; assembly needs what the assembler calls by their names.

@@ -9,8 +9,8 @@
 #define LEFT 112(SP)
 #define TILES 120(SP)
 
-// func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int) (ran, done, left int)
-TEXT ·run(SB), 0, $128-80
+// func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int, each *Each, eaches int) (ran, done, left int)
+TEXT ·run(SB), 0, $128-96
 	NO_LOCAL_POINTERS
 	MOVQ n+24(FP), DX
 	MOVQ DX, 8(SP)
@@ -62,20 +62,37 @@ done:
 	MOVQ moving+40(FP), SI
 	MOVQ movers+48(FP), CX
 	TESTQ CX, CX
-	JZ tile
+	JZ numbers
 
 move:
 	ADDQ DX, (SI)
 	ADDQ $8, SI
 	DECQ CX
 	JNZ  move
+
+numbers:
+	MOVQ each+56(FP), SI
+	MOVQ eaches+64(FP), CX
+	TESTQ CX, CX
+	JZ tile
+
+number:
+	MOVQ 0(SI), DI
+	ADDQ $8, DI
+	MOVQ DI, 0(SI)
+	MOVQ (DI), DI
+	MOVQ 8(SI), R8
+	MOVQ DI, (R8)
+	ADDQ $16, SI
+	DECQ CX
+	JNZ  number
 	JMP  tile
 
 end:
 	MOVQ count+8(FP), AX
-	MOVQ AX, ran+56(FP)
-	MOVQ $0, done+64(FP)
-	MOVQ $0, left+72(FP)
+	MOVQ AX, ran+72(FP)
+	MOVQ $0, done+80(FP)
+	MOVQ $0, left+88(FP)
 	RET
 
 unlike:
@@ -103,8 +120,8 @@ none:
 stop:
 	MOVQ count+8(FP), AX
 	SUBQ LEFT, AX
-	MOVQ AX, ran+56(FP)
-	MOVQ DX, done+64(FP)
+	MOVQ AX, ran+72(FP)
+	MOVQ DX, done+80(FP)
 	MOVQ TILES, DX
-	MOVQ DX, left+72(FP)
+	MOVQ DX, left+88(FP)
 	RET

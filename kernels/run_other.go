@@ -4,7 +4,7 @@ package kernels
 
 import "unsafe"
 
-func run(_ *Call, _ int, _ *unsafe.Pointer, _, tiles int, _ *unsafe.Pointer, _ int) (ran, done, left int) {
+func run(_ *Call, _ int, _ *unsafe.Pointer, _, tiles int, _ *unsafe.Pointer, _ int, _ *Each, _ int) (ran, done, left int) {
 	return 0, 0, tiles
 }
 

@@ -125,6 +125,28 @@ func TestRunSums(t *testing.T) {
 	})
 }
 
+// TestRunTilesEach runs tiles of one element with a number of each, of which nothing behind the last is read.
+func TestRunTilesEach(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		x, u, v, y := []float64{1, 2, 3, 4, 5}, []float64{10, 20, 30, 40, 50}, []float64{6, 7, 8, 9, 10}, make([]float64, 5)
+		slots := []float64{u[0], v[0]}
+		at := []unsafe.Pointer{unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&slots[0]), unsafe.Pointer(&slots[1])}
+		each := []Each{{unsafe.Pointer(&u[0]), at[2]}, {unsafe.Pointer(&v[0]), at[3]}}
+		ran, done, left := RunTiles([]Call{CallOf(Mul, 0, 1, 2), CallOf(Add, 0, 0, 3)}, &at[0], 1, len(x), at[:2], each)
+		if left == len(x) {
+			t.Skip("portable")
+		}
+		if ran != 2 || done != 0 || left != 0 || each[0].From != unsafe.Pointer(&u[4]) || each[1].From != unsafe.Pointer(&v[4]) {
+			t.Errorf("%d calls of the last, %d elements, %d tiles left", ran, done, left)
+		}
+		for i := range x {
+			if want := x[i]*u[i] + v[i]; y[i] != want {
+				t.Errorf("element %d is %v, want %v", i, y[i], want)
+			}
+		}
+	})
+}
+
 // TestRunTiles runs tiles of an argument in place, one of them with an element that sin
 // leaves to Go.
 func TestRunTiles(t *testing.T) {
@@ -138,7 +160,7 @@ func TestRunTiles(t *testing.T) {
 		y, slot := make([]float64, len(x)), make([]float64, n)
 		at := []unsafe.Pointer{unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&slot[0])}
 		calls := []Call{CallOf(Square, 2, 1), CallOf(Sin, 0, 1), CallOf(Add, 0, 0, 2)}
-		ran, done, left := RunTiles(calls, &at[0], n, tiles, at[:2])
+		ran, done, left := RunTiles(calls, &at[0], n, tiles, at[:2], nil)
 		if ran == 0 && left == tiles {
 			t.Skip("portable")
 		}

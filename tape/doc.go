@@ -36,12 +36,13 @@
 //     (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse,
 //     slide, place. Forward and backward elementwise work of one shape is one tile program, and
-//     a full sum closes it without touching memory (tile.go); slices, and what is put together
-//     of parts, it reads where they lie (moved.go). Programs of which one reads what another
+//     a full sum closes it without touching memory (tile.go), and so do sums of columns
+//     (tile_columns.go); slices, and what is put together of parts, it reads where they lie (moved.go). Programs of which one reads what another
 //     makes a few places apart run side by side, a window of it in the cache (slide.go). What is
 //     float32 throughout computes on float32 (single.go, single_tile.go). Arithmetic of a
 //     program that runs long or often becomes machine code (tile_machine.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1 (tile_run.go),
+//     or of a row where numbers of rows are spread over them (tile_rows.go),
 //     single numbers in a plain loop, structural operations one by one (exec.go, package pool);
 //     memory of dead values serves the next (arena.go). Layers over the same rows are carried
 //     through for some rows at a time (chain.go). Rows of large Jacobians run some at a time, on

@@ -112,7 +112,7 @@ func (t *Tape) copied(n int, limit int64) *Tape {
 		c.big = make(map[Ref][]float64, len(t.big))
 	}
 	maps.Copy(c.big, t.big)
-	c.DType, c.Limit, c.along = t.DType, limit, t.along
+	c.DType, c.Limit, c.along, c.isStep = t.DType, limit, t.along, true
 	return c
 }
 

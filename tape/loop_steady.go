@@ -30,12 +30,19 @@ type steadyStep struct {
 	until map[Ref]int      // by value that is read in pieces: the last step that does
 }
 
+// longestProgram is how many elements the tile programs of a steady step have: its calls are of tiles, and know neither columns that
+// are added up nor tiles that are rows.
+const longestProgram = kernels.SumBlock
+
+// maySteady reports whether a tile program of so many elements as r may be one of a steady step.
+func (t *Tape) maySteady(r Ref) bool { return t.isStep && t.size(r) <= longestProgram }
+
 // steady makes a steady step of a plan; nil where its values are large, or not all float64, or a sum is picked.
 func (s *plannedStep) steady() *steadyStep {
 	p, l := s.each, s.l
 	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), waits: make([]bool, len(p.steps)), until: map[Ref]int{}}
 	for i := range p.steps {
-		if st := &p.steps[i]; st.kind == stepChain || st.isPicked() || p.single[i] || st.kind == stepTile && (st.tile.n > kernels.SumBlock || st.tile.moved != nil) {
+		if st := &p.steps[i]; st.kind == stepChain || st.isPicked() || p.single[i] || st.kind == stepTile && (st.tile.n > longestProgram || st.tile.moved != nil) {
 			return nil
 		}
 	}

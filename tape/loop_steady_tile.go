@@ -240,7 +240,7 @@ func (w *steadyTile) begin(y *steadyRun) {
 		}
 	}
 	if w.direct != nil {
-		w.prepare(tp, direct)
+		w.prepare(tp, w.code, direct)
 		w.fill(tp, w.code, w.loads)
 		return
 	}

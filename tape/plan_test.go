@@ -556,8 +556,8 @@ func TestSpread(t *testing.T) {
 	} {
 		tp := &tileProgram{n: rows * row, slots: 1, loads: []load{l}, sums: make([]sumOf, r.sums)}
 		tp.layTiles()
-		w := takeRoom(tp, 0)
 		code := &tileCode{fills: []bool{true}, rows: r.ends}
+		w := takeRoom(tp, code, 0)
 		if r.aside {
 			code.aside = []bool{true}
 		}

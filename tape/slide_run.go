@@ -124,9 +124,9 @@ func (x *execution) slidePart(s *slide, programs []slideProgram, w, parts int) {
 		*at = y.in
 		at.direct, at.moved = slices.Clone(at.direct), slices.Clone(at.moved)
 		at.gone, at.movedGone = make([]int, len(at.direct)), make([]int, len(at.moved))
-		rooms[k] = takeRoom(y.tp, len(at.direct))
+		rooms[k] = takeRoom(y.tp, y.code, len(at.direct))
 		rooms[k].fill(y.tp, y.code, at.loads)
-		rooms[k].turns.lay(y.tp, at.loads, tileSize)
+		rooms[k].turns.lay(y.tp, at.loads, rooms[k].tile())
 		windows[k].first = run.at[k].from
 		for range s.steps[k].windows {
 			m := arena64.take(s.room)

@@ -122,6 +122,7 @@ type Tape struct {
 	wide         int      // and at how many points steps may run together while their way back is recorded
 	forks        *forks   // conditions in that body
 	isStrip      bool     // some rows of a chain of another tape
+	isStep       bool     // a copy of the body of a loop, of which plans are made for its steps
 	ready        *Plan    // made to see what it costs, and likely to be asked for next
 	worked       float64  // nanoseconds that what was forced took, as effort guesses them
 	timed        bool     // a time limit ends what does not end

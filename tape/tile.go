@@ -58,6 +58,7 @@ type load struct {
 	num   float64 // of one number that is known
 	known bool
 	same  bool // every tile reads the same of what is laid out
+	each  int  // rows of so many elements have one number each, which lie one behind the other; 0 when they do not
 	still int  // so many elements, a tile or more, have one number each; 0 when they do not
 	turn  int  // the argument repeats whole after so many elements: read in place; 0 when it does not
 	cycle int  // it repeats after so few elements that they are laid out once for all tiles; 0 when it does not

@@ -272,6 +272,9 @@ func (b *tileBuilder) spread(a, r Ref) {
 	}
 	if l.sp != nil {
 		l.cycle = l.sp.cycle()
+		if !b.single && !t.maySteady(r) && len(l.sp.dims) == 2 && l.sp.strides[0] == 1 && l.sp.strides[1] == 0 {
+			l.each = l.sp.dims[1]
+		}
 		switch k := len(l.sp.dims) - 1; {
 		case l.cycle > 0:
 		case l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize:

@@ -39,12 +39,12 @@ const (
 // closesColumns reports whether r is a sum of columns that can join the tile program of what it adds up.
 func (p *Plan) closesColumns(r Ref) bool {
 	t := p.t
-	if t.ins[r].Op() != opSum || t.ins[r].batch != 0 || t.single(r) || t.isBody || t.ins[r].dtype != tensor.Float64 {
+	if t.ins[r].Op() != opSum || t.ins[r].batch != 0 || t.single(r) || t.ins[r].dtype != tensor.Float64 {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
 	s, axes := t.Shape(a), t.Attr(r).Axes
-	if !p.isTiled(a) || t.ins[a].dtype != tensor.Float64 || s.Size() < leastColumned {
+	if !p.isTiled(a) || t.ins[a].dtype != tensor.Float64 || s.Size() < leastColumned || t.maySteady(a) {
 		return false
 	}
 	for i, k := range axes {
@@ -155,7 +155,7 @@ func (c *columnRun) part(from, end int) {
 			windows++
 		}
 	}
-	w := takeRoom(tp, len(at.direct))
+	w := takeRoom(tp, c.code, len(at.direct))
 	defer w.leave()
 	room := arena64.take(windows * columnedRoom)
 	defer arena64.give(room)
@@ -167,7 +167,7 @@ func (c *columnRun) part(from, end int) {
 		}
 	}
 	w.fill(tp, c.code, at.loads)
-	w.turns.lay(tp, at.loads, tileSize)
+	w.turns.lay(tp, at.loads, w.tile())
 	clear(w.lanes)
 	w.turned = from
 	calls := c.code.callsFor(tp, &at)

@@ -20,6 +20,7 @@ type tileCode struct {
 	fills    []bool             // by load: a call reads all of its slot
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
 	rows     bool               // tiles end with rows: what has one number in each is read as that
+	each     int                // tiles are rows of so many elements: that number goes on with them; 0 when they are not
 }
 
 // link makes the program one of calls. Operands that are not slots come before them, and
@@ -68,11 +69,27 @@ func (tp *tileProgram) linkedFor(n int64) *tileCode {
 	return tp.plain
 }
 
-// fuse makes the shorter code.
+// fuse makes the shorter code: row by row, if all of it may read a number of each row as one.
 func (tp *tileProgram) fuse() *tileCode {
-	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: tp.aside()}
+	aside := tp.aside()
+	if each := tp.eachRow(aside); each > 0 {
+		c := tp.fuseRows(aside, each)
+		whole := false
+		for i, fills := range c.fills {
+			whole = whole || fills && tp.loads[i].each > 0
+		}
+		if !whole {
+			return c
+		}
+	}
+	return tp.fuseRows(aside, 0)
+}
+
+// fuseRows is fuse for tiles that are rows of so many elements, or others where each is 0.
+func (tp *tileProgram) fuseRows(aside []bool, each int) *tileCode {
+	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: aside, each: each}
 	defer func() { c.fill(tp.loads) }()
-	c.rows = tp.endsWithRows(c.aside)
+	c.rows = each > 0 || tp.endsWithRows(c.aside)
 	if tp.pieces && !tp.isOneMachine() {
 		for i := range tp.loads {
 			c.fills[i] = true
@@ -96,7 +113,7 @@ func (tp *tileProgram) fuse() *tileCode {
 		}
 		if len(lines) > 1 || end {
 			joins := tp.readsJoined(from, to)
-			m, call := tp.machine(lines, joins, c.rows)
+			m, call := tp.machine(lines, joins, c)
 			if m == nil {
 				return tp.plain
 			}
@@ -146,16 +163,16 @@ func (tp *tileProgram) endsWithRows(aside []bool) bool {
 	return some
 }
 
-// machine makes lines machine code, of all pieces where it joins them.
-func (tp *tileProgram) machine(lines []kernels.Line, joins, rows bool) (*kernels.Machine, kernels.Call) {
-	column := func(place int32) kernels.Column { return tp.column(place, rows) }
+// machine makes lines of c machine code, of all pieces where it joins them.
+func (tp *tileProgram) machine(lines []kernels.Line, joins bool, c *tileCode) (*kernels.Machine, kernels.Call) {
+	column := func(place int32) kernels.Column { return tp.column(place, c) }
 	switch {
 	case joins:
 		return kernels.FusePieces(lines, tp.stride(), column, tp.joined)
 	case tp.single:
 		return kernels.Fuse32(lines, slotStride32, column)
 	}
-	return kernels.Fuse(lines, tp.stride(), column)
+	return kernels.Fuse(lines, max(tp.stride(), c.stride()), column)
 }
 
 // stride is from one slot to the next: of a program that is computed in pieces, and by one
@@ -287,8 +304,8 @@ func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 	return lines
 }
 
-// column says where an operand lies, in tiles that end with rows or others.
-func (tp *tileProgram) column(place int32, rows bool) kernels.Column {
+// column says where an operand of c lies.
+func (tp *tileProgram) column(place int32, c *tileCode) kernels.Column {
 	if tp.single && tp.isWide(place) {
 		switch k := int(place) - tp.slots - tiles32 - len(tp.sums) - len(tp.kept); {
 		case place >= 0 && k < 0: // lanes
@@ -304,7 +321,7 @@ func (tp *tileProgram) column(place int32, rows bool) kernels.Column {
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.whole:
-		case l.slot == place && l.sp != nil && !(rows && l.still > 0 && l.row == 0):
+		case l.slot == place && l.sp != nil && !(c.rows && l.still > 0 && l.row == 0) && (c.each == 0 || l.each == 0):
 			return kernels.Apart
 		case l.slot == place && tp.pieces && !tp.isOneMachine():
 			return kernels.InLine

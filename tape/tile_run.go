@@ -134,12 +134,14 @@ func (x *execution) close(tp *tileProgram, at *tiling) {
 // to the next.
 type room struct {
 	slots  []float64
+	stride int              // from one slot to the next
 	at     []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
 	lanes  []kernels.Lanes  // of sums, and of results that are looked at
 	turned int              // the element from which on lanes are in their order
 	paths  []cursor         // of what is moved
 	still  []stillRow       // by load: what of it has one number
 	turns  turns[float64]   // of what is spread out
+	each   []kernels.Each   // of tiles that are rows
 	aside  []float64        // what edges read and write in memory
 
 	single *room32
@@ -150,10 +152,10 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 // blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
 func (x *execution) blocks(tp *tileProgram, code *tileCode, at *tiling, from, to int) {
-	w := takeRoom(tp, len(at.direct))
+	w := takeRoom(tp, code, len(at.direct))
 	defer w.leave()
 	w.fill(tp, code, at.loads)
-	w.turns.lay(tp, at.loads, tileSize)
+	w.turns.lay(tp, at.loads, w.tile())
 	for i, d := range at.direct {
 		if tp.direct[i] != None {
 			_ = d[:tp.n]
@@ -175,17 +177,18 @@ func (c *tileCode) callsFor(tp *tileProgram, at *tiling) []kernels.Call {
 	return c.calls[:min(len(c.calls), len(c.micros)+len(tp.sums)+len(at.odd))]
 }
 
-// takeRoom is a room for the tiles of a program.
-func takeRoom(tp *tileProgram, direct int) *room {
+// takeRoom is a room for the tiles of a program, of one of its codes.
+func takeRoom(tp *tileProgram, code *tileCode, direct int) *room {
 	w := rooms.Get().(*room)
-	w.prepare(tp, direct)
+	w.prepare(tp, code, direct)
 	return w
 }
 
 // prepare makes room for the tiles of a program with so many operands in memory.
-func (w *room) prepare(tp *tileProgram, direct int) {
+func (w *room) prepare(tp *tileProgram, code *tileCode, direct int) {
 	lanes := len(tp.sums) + len(tp.kept)
-	w.slots = grown(w.slots, tp.slots*slotStride)
+	w.stride = code.stride()
+	w.slots = grown(w.slots, tp.slots*w.stride)
 	w.at = grown(w.at, direct+tp.slots+lanes+1)
 	w.lanes = grown(w.lanes, lanes)
 	w.paths, w.still = grown(w.paths, len(tp.moved)), grown(w.still, len(tp.loads))
@@ -194,7 +197,7 @@ func (w *room) prepare(tp *tileProgram, direct int) {
 	w.turns.reset(len(tp.loads))
 	at := w.at[direct:]
 	for i := range tp.slots {
-		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
+		at[i] = unsafe.Pointer(&w.slots[i*w.stride])
 	}
 	for i := range lanes {
 		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
@@ -207,7 +210,10 @@ func (w *room) leave() {
 	rooms.Put(w)
 }
 
-func (w *room) slot(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
+func (w *room) slot(i int32) []float64 { return w.slots[int(i)*w.stride:][:w.tile()] }
+
+// tile is how many numbers a slot has room for.
+func (w *room) tile() int { return w.stride - slotStride + tileSize }
 
 // fill writes the numbers that do not change from tile to tile.
 func (w *room) fill(tp *tileProgram, code *tileCode, loads [][]float64) {
@@ -260,6 +266,10 @@ func (w *room) tiles(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 
 // straight runs tiles one after the other, with edges wrong or as they are.
 func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, from, end int, in *tiling, edges bool) {
+	if code.each > 0 {
+		w.rows(tp, code, calls, from, end, in)
+		return
+	}
 	varies, direct := tp.varies(), in.direct
 	at := w.at[len(direct):]
 	for from < end {
@@ -292,7 +302,7 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 // a part in the last one.
 func (w *room) run(tp *tileProgram, code *tileCode, calls []kernels.Call, direct, n, tiles int) int {
 	at := w.at[direct:]
-	k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:direct])
+	k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:direct], w.each)
 	tiles -= left
 	if left > 0 {
 		tiles++
