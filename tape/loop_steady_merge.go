@@ -349,7 +349,8 @@ func (b *steadyReads) before(x, y *tileProgram, isReadBehind func(Ref) bool) *ti
 		z.code = append(z.code, m)
 	}
 	for _, s := range y.sums {
-		z.sums = append(z.sums, sumOf{s.ref, moved(s.arg)})
+		s.arg = moved(s.arg)
+		z.sums = append(z.sums, s)
 	}
 	for i, r := range x.direct {
 		if r != None && b.p.home[r] >= 0 && x.makes(int32(-1-i)) && !isReadBehind(r) {

@@ -2,9 +2,11 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"nabla/kernels"
+	"nabla/tape/tensor"
 )
 
 // A tileProgram is a group as register code: micro-operations on tiles of tileSize
@@ -66,8 +68,19 @@ type load struct {
 }
 
 type sumOf struct {
-	ref Ref
-	arg int32
+	ref   Ref
+	arg   int32
+	count bool // of truths, which is exact in any order
+}
+
+// ordered reports whether the order counts in which a program adds up.
+func (tp *tileProgram) ordered() bool {
+	return slices.ContainsFunc(tp.sums, func(s sumOf) bool { return !s.count })
+}
+
+// counts reports whether what a sum adds up are truths as numbers.
+func (t *Tape) counts(a Ref) bool {
+	return t.ins[a].Op() == opToFloat64 && t.ins[t.Args(a)[0]].dtype == tensor.Bool
 }
 
 // tileSize is a number of float64: 256 of them in about nine slots are 18 KB and stay

@@ -92,7 +92,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		case p.sumsColumns(r):
 			b.column(r, o.args[0])
 		case t.ins[r].Op() == opSum:
-			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]]})
+			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]], t.counts(p.same[t.Args(r)[0]])})
 			// the slot stays taken to the end of the tile
 		case o.gone || b.where[r] != nowhere: // done, as part or twin of another
 		default:
@@ -160,13 +160,13 @@ func (b *tileBuilder) result(r Ref) int32 {
 		b.stores = append(b.stores, store{r, b.slot()}) // wants its slot to the end
 		d := b.stores[len(b.stores)-1].slot
 		if b.keep[r] {
-			b.kept = append(b.kept, sumOf{r, d})
+			b.kept = append(b.kept, sumOf{ref: r, arg: d})
 		}
 		return d
 	}
 	d := b.inMemory(r)
 	if b.keep[r] && !b.single {
-		b.kept = append(b.kept, sumOf{r, d})
+		b.kept = append(b.kept, sumOf{ref: r, arg: d})
 	} else if n := len(b.dying); n > 0 {
 		for len(b.over) < len(b.direct) {
 			b.over = append(b.over, None)

@@ -155,7 +155,7 @@ func (tp *tileProgram) endsWithRows(aside []bool) bool {
 	some := false
 	for i := range tp.loads {
 		still := tp.loads[i].still
-		if aside != nil && still%8 != 0 || len(tp.sums) > 0 && still > 0 && still < 2*tileSize {
+		if aside != nil && still%8 != 0 || tp.ordered() && still > 0 && still < 2*tileSize {
 			return false
 		}
 		some = some || still > 0 && tp.loads[i].row == 0

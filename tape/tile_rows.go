@@ -34,12 +34,12 @@ func (tp *tileProgram) eachRow(aside []bool) (each int) {
 	}
 	turns := func(l load) bool { return l.sp == nil || l.each > 0 || l.cycle > 0 && each%l.cycle == 0 }
 	most := mostEach
-	if !tp.isOneMachine() {
+	if slices.ContainsFunc(tp.code, func(m micro) bool { return !m.fusible() }) {
 		most = min(roomyEach, max(tileSize, slotsInAll/max(1, tp.slots)))
 	}
 	switch {
 	case each < leastEach, each > most, slices.ContainsFunc(tp.loads, func(l load) bool { return !turns(l) }),
-		aside != nil && each%8 != 0, len(tp.sums) > 0 && each%len(kernels.Lanes{}) != 0:
+		aside != nil && each%8 != 0, tp.ordered() && each%len(kernels.Lanes{}) != 0:
 		return 0
 	}
 	return each
