@@ -114,6 +114,9 @@ func (p *Plan) verifyMemory(bad func(format string, args ...any)) {
 					if freed[a] {
 						bad("step %d reads %%%d, which is gone", i, a)
 					}
+					if from := p.home[a]; from >= 0 && int(from) != i && p.slot != nil && p.inWindow(a) && (p.steps[i].slide == nil || p.steps[i].slide != p.steps[from].slide) {
+						bad("step %d reads %%%d, which is in a window of another", i, a)
+					}
 				}
 			}
 		}

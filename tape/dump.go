@@ -131,7 +131,9 @@ func (p *Plan) Dump() string {
 		}
 		if x := s.slide; x != nil {
 			fmt.Fprintf(&b, " beside %d", x.first)
-			for _, r := range x.steps[i-x.first].windows {
+		}
+		if s.tile != nil {
+			for _, r := range s.tile.windows {
 				fmt.Fprintf(&b, " %%%d in a window", r)
 			}
 		}

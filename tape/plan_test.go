@@ -467,6 +467,7 @@ var golden = []struct {
 	{"vmap_split", "grad", "f(x) = x > 0 ? x^2 : -x\nsum(vmap(f)(x))", []string{"x=[-1, 2, 3]"}},
 	{"softmax", "grad", "softmax(x)[0]", []string{"x=[1, 2, 3]"}},
 	{"jvp", "jvp", "sin(x)*x", []string{"x=[1, 2]"}},
+	{"columns", "grad", "mean((x*g + b)^2)", []string{"const x=ones(100, 100)", "g=ones(100)", "b=zeros(100)"}},
 }
 
 func TestGolden(t *testing.T) {
