@@ -165,7 +165,7 @@ func (p *Plan) spaces(reduced bool) *flood {
 				best, most, rows = at, n, t.physical(r)[axis]
 			}
 		}
-		if most < chainBytes {
+		if most < chainBytes || !product && f.closes(best) {
 			tried++
 			continue
 		}
@@ -203,6 +203,34 @@ func (f *flood) leading(at map[Ref]int, rows int) bool {
 		for i, a := range t.Args(r) {
 			if a = p.same[a]; q[i] >= 0 && !first(a, q[i]) {
 				return false
+			}
+		}
+	}
+	return true
+}
+
+// closes reports whether the programs that make what is cut may add it up by themselves (tile_sums.go): no other
+// reduction is there, and nothing of its size is made of the sums.
+func (f *flood) closes(at map[Ref]int) bool {
+	t := f.p.t
+	for r := range at {
+		switch {
+		case !joinsRows(t.ins[r].Op()):
+			continue
+		case !f.p.isAlong(r):
+			return false
+		}
+		size := t.size(f.p.same[t.Args(r)[0]])
+		seen := map[Ref]bool{r: true}
+		for queue := []Ref{r}; len(queue) > 0; queue = queue[1:] {
+			for _, u := range f.users[queue[0]] {
+				if _, in := at[u]; in && !seen[u] {
+					if t.size(u) >= size {
+						return false
+					}
+					seen[u] = true
+					queue = append(queue, u)
+				}
 			}
 		}
 	}

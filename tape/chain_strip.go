@@ -179,6 +179,9 @@ func (s *strip) slots() bool {
 		}
 		s.plan.slot[e.at] = int32(s.plan.slots)
 		s.plan.view = append(s.plan.view, e.outer <= 1)
+		if s.plan.window != nil {
+			s.plan.window = append(s.plan.window, false)
+		}
 		s.plan.slots++
 	}
 	return true

@@ -36,8 +36,8 @@
 //     (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse,
 //     slide, place. Forward and backward elementwise work of one shape is one tile program, and
-//     a full sum closes it without touching memory (tile.go), and so do sums of columns
-//     (tile_columns.go); slices, and what is put together of parts, it reads where they lie (moved.go). Programs of which one reads what another
+//     a full sum closes it without touching memory (tile.go), and so do sums over axes
+//     (tile_sums.go); slices, and what is put together of parts, it reads where they lie (moved.go). Programs of which one reads what another
 //     makes a few places apart run side by side, a window of it in the cache (slide.go). What is
 //     float32 throughout computes on float32 (single.go, single_tile.go). Arithmetic of a
 //     program that runs long or often becomes machine code (tile_machine.go).

@@ -39,7 +39,7 @@ func (tp *tileProgram) findEdges() *edges {
 			e.width = lay.dims[1]
 		}
 	}
-	if e.width == 0 || tp.single || len(tp.sums)+len(tp.columns) > 0 {
+	if e.width == 0 || tp.single || len(tp.sums)+len(tp.along) > 0 {
 		return nil
 	}
 	for i := range tp.loads {

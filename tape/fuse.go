@@ -10,7 +10,7 @@ import (
 // that of its arguments in the same space, and one more than any other's; instructions
 // of one level and one space are a group, and groups run by level. Forward and backward
 // elementwise work over one shape, with no reduction between, is one group. A full sum
-// joins the group of what it adds up, and so does one of columns. A chain is a group; phases follow one another. A loop
+// joins the group of what it adds up, and so does one over the leading or the last axes. A chain is a group; phases follow one another. A loop
 // that runs again for the way back has a level behind all before it.
 func passFuse(p *Plan) {
 	t := p.t
@@ -59,7 +59,7 @@ func (f *fusing) add(r Ref) {
 		return // in the step of the sum
 	}
 	elementwise := t.ins[r].Op().elementwise()
-	closes := !elementwise && pick == nil && (f.closes(r) || f.closesColumns(r))
+	closes := !elementwise && pick == nil && (f.closes(r) || f.closesAlong(r))
 	lv := f.levelOf(r, pick, closes)
 	f.level[r], f.top = lv, max(f.top, lv)
 	switch {

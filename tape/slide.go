@@ -112,7 +112,7 @@ func (p *Plan) maySlide(s *step) bool {
 	if s.kind != stepTile || p.t.size(s.first) < leastSlid {
 		return false
 	}
-	return !p.isSingle(s) && !p.hasColumns(s)
+	return !p.isSingle(s) && !p.hasAlong(s)
 }
 
 // readers are who reads tensors that steps make.

@@ -11,7 +11,7 @@ import (
 // noteWindows notes what has no memory but a window.
 func (p *Plan) noteWindows(last []int32, keep []bool) {
 	for i := range p.steps {
-		p.noteColumned(i, last, keep)
+		p.noteAlong(i, last, keep)
 		if s := p.steps[i].slide; s != nil && s.first == i {
 			for k := range s.steps {
 				for _, r := range s.steps[k].windows {

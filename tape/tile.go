@@ -24,7 +24,7 @@ type tileProgram struct {
 	slots   int
 	sums    []sumOf
 	kept    []sumOf // results that were asked for, and where they are
-	columns []columnSum
+	along   []axisSum
 
 	plain *tileCode
 	fused atomic.Pointer[tileCode]

@@ -89,8 +89,8 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	}
 	for k, r := range s.refs {
 		switch o := &nodes[k]; {
-		case p.sumsColumns(r):
-			b.column(r, o.args[0])
+		case p.sumsAxes(r):
+			b.sumAlong(r, o.args[0])
 		case t.ins[r].Op() == opSum:
 			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]], t.counts(p.same[t.Args(r)[0]])})
 			// the slot stays taken to the end of the tile
@@ -150,7 +150,7 @@ func (b *tileBuilder) inMemory(r Ref) int32 {
 // result is the place for r.
 func (b *tileBuilder) result(r Ref) int32 {
 	switch {
-	case b.columned(r) && !b.lives(r):
+	case b.isSummed(r) && !b.lives(r):
 		b.windows = append(b.windows, r)
 		return b.inMemory(r)
 	case !b.lives(r):

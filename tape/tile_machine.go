@@ -212,7 +212,7 @@ var worthAside = 1 << 22
 // aside says which results are written past the caches, nil for none: those that the last
 // machine code makes, in memory of their own, and nothing reads.
 func (tp *tileProgram) aside() (aside []bool) {
-	if tp.n < worthAside {
+	if tp.n < worthAside || slices.ContainsFunc(tp.along, func(s axisSum) bool { return s.last && s.inner%8 != 0 }) { // parts begin with rows
 		return nil
 	}
 	for i := len(tp.code) - 1; i >= 0 && tp.code[i].fusible(); i-- {

@@ -10,7 +10,7 @@ import (
 )
 
 // A rowsWriter writes random programs over a matrix x, others of its shape, y, a column c, and a row b.
-type rowsWriter struct{ columnsWriter }
+type rowsWriter struct{ sumsWriter }
 
 func (w rowsWriter) leaf() string {
 	return w.pick("x", "y", "c", "c", "b", "x[:, :1]", "mean(x, axis=1, keepdims=true)", "norm(x, axis=1)[:, newaxis]", "max(y*x, axis=1, keepdims=true)")
@@ -31,7 +31,7 @@ func TestRowTiles(t *testing.T) {
 	aside := worthAside
 	defer func() { worthAside = aside }()
 	for seed := range uint64(n) {
-		w := rowsWriter{columnsWriter{rand.New(rand.NewPCG(seed, 85))}}
+		w := rowsWriter{sumsWriter{rand.New(rand.NewPCG(seed, 85))}}
 		movingSmall(t, 1)
 		worthAside, leastStraight = []int{1, 1 << 40}[seed%2], max(leastStraight, 8)
 		s := tensor.Shape{2 + w.IntN(60), []int{8 * (2 + w.IntN(60)), 32 * (1 + w.IntN(20)), leastEach + w.IntN(mostEach-leastEach)}[w.IntN(3)]}

@@ -39,8 +39,8 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	blocks := tp.blocks()
 	x.results(tp, &x.tiling)
-	if len(tp.columns) > 0 {
-		x.addColumns(tp, code)
+	if len(tp.along) > 0 {
+		x.alongTiles(tp, code)
 		return
 	}
 	workers := 1

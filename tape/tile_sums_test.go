@@ -10,20 +10,20 @@ import (
 	"nabla/tape/tensor"
 )
 
-// columnsSmall has columns of few numbers added up along with what makes them, until the test ends.
-func columnsSmall(t *testing.T) {
-	least, aside := leastColumned, worthAside
-	t.Cleanup(func() { leastColumned, worthAside = least, aside })
-	leastColumned = 1
+// alongSmall has sums over axes of few numbers be made along with what makes them, until the test ends.
+func alongSmall(t *testing.T) {
+	least, aside := leastAlong, worthAside
+	t.Cleanup(func() { leastAlong, worthAside = least, aside })
+	leastAlong = 1
 }
 
-// A columnsWriter writes random programs over a matrix x, or an array of three axes, with rows b and g, a column c and others of
+// A sumsWriter writes random programs over a matrix x, or an array of three axes, with rows b and g, a column c and others of
 // its shape, y.
-type columnsWriter struct{ *rand.Rand }
+type sumsWriter struct{ *rand.Rand }
 
-func (w columnsWriter) pick(s ...string) string { return s[w.IntN(len(s))] }
+func (w sumsWriter) pick(s ...string) string { return s[w.IntN(len(s))] }
 
-func (w columnsWriter) expr(depth int) string {
+func (w sumsWriter) expr(depth int) string {
 	if depth == 0 {
 		return w.pick("x", "x", "y", "b", "g", "c", "(x - mean(x, axis=0))", "(x - y)")
 	}
@@ -31,9 +31,13 @@ func (w columnsWriter) expr(depth int) string {
 	return fmt.Sprintf(w.pick("(%s*%s)", "(%s + %s)", "(%s - tanh(%s))", "(%s*%s + b)", "max(%s, %s)", "(%s/(1 + %s^2))", "sigmoid(%s + x)*%s", "(%s*(%s > 0.3))"), a, b)
 }
 
-func (w columnsWriter) program() string {
+func (w sumsWriter) program() string {
 	sum := func(axes string) string { return "sum(" + w.expr(1+w.IntN(3)) + " + x*0, axis=" + axes + ")" }
-	switch w.IntN(6) {
+	switch w.IntN(8) {
+	case 6:
+		return "sum(" + sum(w.pick("-1", "(-2, -1)")) + "^2) + sum(" + sum("0") + "^2)"
+	case 7:
+		return "sum(tanh(" + sum("-1") + ")*sin(" + sum("-1") + "))"
 	case 0:
 		return "mean((" + w.expr(3) + " - y)^2)"
 	case 1:
@@ -48,14 +52,14 @@ func (w columnsWriter) program() string {
 	return "sum(exp(-" + w.expr(2) + "^2)) + sum(max(x + b, axis=0))"
 }
 
-// TestColumnSums: columns that are added up along with what makes them have the bits of sums by themselves, on one thread and on
+// TestAxisSums: sums over axes that are made along with what makes them have the bits of sums by themselves, on one thread and on
 // two.
-func TestColumnSums(t *testing.T) {
-	columnsSmall(t)
+func TestAxisSums(t *testing.T) {
+	alongSmall(t)
 	compared, summed := 0, 0
 	n := rounds(400)
 	for seed := range uint64(n) {
-		w := columnsWriter{rand.New(rand.NewPCG(seed, 83))}
+		w := sumsWriter{rand.New(rand.NewPCG(seed, 83))}
 		movingSmall(t, []int64{1, 1 << 40}[seed%2])
 		worthAside, leastStraight = []int{1, 1 << 40}[seed/2%2], max(leastStraight, 8)
 		rows, inner := 4+w.IntN(40), 1+w.IntN(40)
@@ -100,7 +104,7 @@ func TestColumnSums(t *testing.T) {
 		if s, want, err := recorded(q()); err == nil {
 			p := s.t.plan(want)
 			for i := range p.steps {
-				if tp := p.steps[i].tile; tp != nil && len(tp.columns) > 0 {
+				if tp := p.steps[i].tile; tp != nil && len(tp.along) > 0 {
 					summed++
 					break
 				}
@@ -108,6 +112,6 @@ func TestColumnSums(t *testing.T) {
 		}
 	}
 	if compared < n*8/10 || summed < n/2 {
-		t.Errorf("of %d programs %d could be compared, and %d add up columns along with others", n, compared, summed)
+		t.Errorf("of %d programs %d could be compared, and %d add up over axes along with others", n, compared, summed)
 	}
 }

@@ -1,0 +1,253 @@
+package tape
+
+import (
+	"runtime"
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
+)
+
+// An axisSum is a sum over the leading axes of a value that a tile program makes, of the columns of a matrix as the
+// cotangent of a bias is, or over its last axes, of the rows. Some thousand numbers at a time are made, and added up
+// while they are in the first cache, so that what only such sums read is never in memory but in a window of so many. The
+// order is that of a sum by itself, sumMiddle or SumRows, and so are the bits. The gradient of mean((x*g + b - t)^2),
+// where g and b are rows, takes half of the time.
+type axisSum struct {
+	ref    Ref
+	place  int  // of the value, among what is direct
+	inner  int  // numbers of a row
+	last   bool // rows are added up, not columns
+	window bool // the value has no memory
+}
+
+// sumRowsOf is how many rows sumMiddle adds up before it adds up their sums.
+const sumRowsOf = 128
+
+// leastAlong is how many numbers are added up along with what makes them, in columns whose sums stay in the cache, or in
+// rows that do. Tests set it low.
+var leastAlong = 1 << 13
+
+const (
+	widestColumns = 1 << 15 // numbers of a row whose columns are added up
+	leastColumn   = 4       // and of a column
+	alongPart     = 2048    // numbers that are made before they are added up, and of a row that is
+	alongRoom     = alongPart + slotStride - tileSize
+)
+
+// closesAlong reports whether r is a sum over some axes that can join the tile program of what it adds up.
+func (p *Plan) closesAlong(r Ref) bool {
+	return !p.t.single(r) && p.isAlong(r) && p.isTiled(p.same[p.t.Args(r)[0]])
+}
+
+// isAlong reports whether r is such a sum but for where what it adds up is computed.
+func (p *Plan) isAlong(r Ref) bool {
+	t := p.t
+	if t.ins[r].Op() != opSum || t.ins[r].batch != 0 || t.ins[r].dtype != tensor.Float64 {
+		return false
+	}
+	a := p.same[t.Args(r)[0]]
+	if !t.ins[a].Op().elementwise() || t.ins[a].dtype != tensor.Float64 || t.size(a) < leastAlong || t.maySteady(a) {
+		return false
+	}
+	s, axes := t.Shape(a), t.Attr(r).Axes
+	k := len(axes)
+	if axes[k-1]-axes[0] != k-1 {
+		return false
+	}
+	switch {
+	case axes[0] == -len(s):
+		return s[:k].Size() >= leastColumn && s[k:].Size() <= widestColumns
+	case axes[k-1] == -1:
+		return s[len(s)-k:].Size() <= alongPart
+	}
+	return false
+}
+
+// isTiled reports whether a is an elementwise value without batch axes, of more than one element, that is computed here.
+func (p *Plan) isTiled(a Ref) bool {
+	return p.home[a] >= 0 && p.steps[p.home[a]].kind == stepTile && p.t.ins[a].Op().elementwise() && p.t.ins[a].batch == 0 && !p.t.single(a)
+}
+
+// noteAlong notes the values of step i that only sums over some axes read: they have no memory.
+func (p *Plan) noteAlong(i int, last []int32, keep []bool) {
+	if p.steps[i].kind != stepTile {
+		return
+	}
+	for _, r := range p.steps[i].refs {
+		if !p.sumsAxes(r) {
+			continue
+		}
+		if a := p.same[p.t.Args(r)[0]]; !keep[a] && last[a] == int32(i) {
+			p.noteWindow(a)
+		}
+	}
+}
+
+// sumsAxes reports whether r, of a tile program, is no elementwise value and no single number.
+func (p *Plan) sumsAxes(r Ref) bool { return p.t.ins[r].Op() == opSum && !p.t.single(r) }
+
+// hasAlong reports whether a step adds up over some axes along with what it makes.
+func (p *Plan) hasAlong(s *step) bool {
+	return s.kind == stepTile && slices.ContainsFunc(s.refs, p.sumsAxes)
+}
+
+// sumAlong notes the sum r of a, which is at a place in memory, or in a window.
+func (b *tileBuilder) sumAlong(r, a Ref) {
+	s, axes := b.p.t.Shape(a), b.p.t.Attr(r).Axes
+	x := axisSum{ref: r, place: int(-1 - b.where[a]), last: axes[0] > -len(s), window: !b.lives(a)}
+	if x.inner = s[len(axes):].Size(); x.last {
+		x.inner = s[len(s)-len(axes):].Size()
+	}
+	b.along = append(b.along, x)
+}
+
+// isSummed reports whether r is added up so.
+func (b *tileBuilder) isSummed(r Ref) bool {
+	return slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAxes(u) && b.p.same[b.p.t.Args(u)[0]] == r })
+}
+
+// An alongRun is one run of a tile program with sums over some axes: of each its parts, for columns sumRowsOf rows each,
+// one after the other.
+type alongRun struct {
+	x     *execution
+	tp    *tileProgram
+	code  *tileCode
+	parts [][]float64 // by sum; where there is one, the result
+}
+
+// alongTiles runs a tile program with sums over some axes. Threads have whole parts of the sums each and, where there are
+// full sums, too, whole blocks of those.
+func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
+	c := &alongRun{x, tp, code, make([][]float64, len(tp.along))}
+	unit := 1 // elements that are whole parts and blocks
+	for i := range tp.along {
+		s := &tp.along[i]
+		c.parts[i] = x.result(s.ref)
+		if s.last {
+			unit = common(unit, s.inner)
+			continue
+		}
+		unit = common(unit, sumRowsOf*s.inner)
+		if n := s.parts(tp.n); n > 1 {
+			c.parts[i] = arena64.take(n * s.inner)
+		}
+		clear(c.parts[i])
+	}
+	if len(tp.sums) > 0 {
+		unit = common(unit, kernels.SumBlock)
+	}
+	units, workers := ceilDiv(tp.n, unit), 1
+	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
+		workers = min(4*x.threads(), units)
+	}
+	pool.Run(x.threads(), workers, func(w int) {
+		if from, to := units*w/workers*unit, min(units*(w+1)/workers*unit, tp.n); from < to {
+			c.part(from, to)
+		}
+	})
+	runtime.KeepAlive(code)
+	x.close(tp, &x.tiling)
+	for i := range tp.along {
+		s := &tp.along[i]
+		if n := s.parts(tp.n); !s.last && n > 1 {
+			sum := x.result(s.ref)
+			clear(sum)
+			for k := range n {
+				kernels.Accumulate(sum, c.parts[i][k*s.inner:][:s.inner])
+			}
+			arena64.give(c.parts[i])
+		}
+	}
+}
+
+// parts is how many parts the sums of columns of n numbers have.
+func (s *axisSum) parts(n int) int { return ceilDiv(n/s.inner, sumRowsOf) }
+
+// common is the least number of which both are divisors.
+func common(x, y int) int {
+	d, r := x, y
+	for r > 0 {
+		d, r = r, d%r
+	}
+	return x / d * y
+}
+
+// part runs tiles of the elements from one on, and adds them up.
+func (c *alongRun) part(from, end int) {
+	x, tp := c.x, c.tp
+	at := x.tiling
+	at.direct, at.gone = slices.Clone(at.direct), make([]int, len(at.direct))
+	var windows []int // the places of values that have no memory
+	row := 1
+	for i := range tp.along {
+		s := &tp.along[i]
+		if s.window && !slices.Contains(windows, s.place) {
+			windows = append(windows, s.place)
+		}
+		if s.last {
+			row = common(row, s.inner)
+		}
+	}
+	room := arena64.take(len(windows) * alongRoom)
+	defer arena64.give(room)
+	poison(room)
+	for i, k := range windows {
+		at.direct[k] = room[i*alongRoom:][:alongPart]
+	}
+	w := takeRoom(tp, c.code, len(at.direct))
+	defer w.leave()
+	w.fill(tp, c.code, at.loads)
+	w.turns.lay(tp, at.loads, w.tile())
+	clear(w.lanes)
+	w.turned = from
+	calls := c.code.callsFor(tp, &at)
+	for n := 0; from < end; n++ {
+		if x.t.check != nil && n&1023 == 1023 {
+			x.t.check()
+		}
+		to := min(from+alongPart/row*row, end)
+		for _, k := range windows {
+			at.gone[k] = from
+		}
+		for now := from; now < to; {
+			b := now / kernels.SumBlock
+			all := min((b+1)*kernels.SumBlock, tp.n)
+			next := min(to, all)
+			w.tiles(tp, c.code, calls, now, next, &at)
+			if next == all || next == end {
+				w.turn(0)
+				w.fold(tp, b, at.sums, at.odd)
+			}
+			now = next
+		}
+		for i := range tp.along {
+			s := &tp.along[i]
+			s.add(c.parts[i], at.direct[s.place][from-at.gone[s.place]:], from, to)
+		}
+		from = to
+	}
+}
+
+// add adds numbers from one on, which are the first of x, to the parts of a sum; of rows they are whole ones.
+func (s *axisSum) add(parts, x []float64, from, to int) {
+	n := s.inner
+	if s.last {
+		kernels.SumRows(parts[from/n:to/n], x[:to-from], n)
+		return
+	}
+	for from < to {
+		row, column := from/n, from%n
+		part := parts[row/sumRowsOf*n:][:n]
+		rows := min((to-from)/n, sumRowsOf-row%sumRowsOf)
+		some := rows * n
+		if column > 0 || rows == 0 { // a part of a row
+			some = min(n-column, to-from)
+			kernels.Accumulate(part[column:column+some], x[:some])
+		} else {
+			kernels.AccumulateRows(part, x, n, rows)
+		}
+		from, x = from+some, x[some:]
+	}
+}
