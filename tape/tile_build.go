@@ -43,12 +43,13 @@ const nowhere = 1 << 30
 type tileBuilder struct {
 	*tileScratch
 	*tileProgram
-	p     *Plan
-	index int32 // of the step
-	refs  []Ref // of the step
-	free  []int32
-	dying []Ref // arguments that nobody reads any more, and whose memory is free to take
-	held  []Ref // what is read at other places, too
+	p      *Plan
+	index  int32 // of the step
+	refs   []Ref // of the step
+	free   []int32
+	alongs bool  // it adds up over some axes
+	dying  []Ref // arguments that nobody reads any more, and whose memory is free to take
+	held   []Ref // what is read at other places, too
 
 	whole   []int32 // in a program of float32: by slot, the load that fills it before it is read first, from 1
 	written int     // stores whose code is there
@@ -61,7 +62,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
-	b.single = p.single[index]
+	b.single, b.alongs = p.single[index], p.hasAlong(s)
 	if s.slide != nil {
 		b.windows = s.slide.steps[int(index)-s.slide.first].windows
 	}
@@ -89,7 +90,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	}
 	for k, r := range s.refs {
 		switch o := &nodes[k]; {
-		case p.sumsAxes(r):
+		case b.alongs && p.sumsAlong(r):
 			b.sumAlong(r, o.args[0])
 		case t.ins[r].Op() == opSum:
 			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]], t.counts(p.same[t.Args(r)[0]])})

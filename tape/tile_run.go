@@ -436,14 +436,26 @@ func (l *load) inPlace(from, n int) bool { return l.turn > 0 && from%l.turn+n <=
 
 // fold closes the sums of block b, and notes which of the kept results may not be finite.
 func (w *room) fold(tp *tileProgram, b int, sums []float64, odd []atomic.Bool) {
+	w.foldOdd(tp, odd)
+	all := tp.blocks()
+	for i := range tp.sums {
+		sums[i*all+b] = w.lanes[i].Fold()
+	}
+}
+
+// foldApart is fold of the end of a block, for sums that are counts: they are added to others.
+func (w *room) foldApart(tp *tileProgram, counts []float64, odd []atomic.Bool) {
+	w.foldOdd(tp, odd)
+	for i := range counts {
+		counts[i] += w.lanes[i].Fold()
+	}
+}
+
+func (w *room) foldOdd(tp *tileProgram, odd []atomic.Bool) {
 	for i := range odd {
 		if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
 			odd[i].Store(true)
 		}
-	}
-	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
-	for i := range tp.sums {
-		sums[i*all+b] = w.lanes[i].Fold()
 	}
 }
 

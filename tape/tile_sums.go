@@ -14,11 +14,14 @@ import (
 // while they are in the first cache, so that what only such sums read is never in memory but in a window of so many. The
 // order is that of a sum by itself, sumMiddle or SumRows, and so are the bits. The gradient of mean((x*g + b - t)^2),
 // where g and b are rows, takes half of the time.
+//
+// Where there are such sums a full sum is one, too: threads have whole rows then, which may begin anywhere in a block.
 type axisSum struct {
 	ref    Ref
 	place  int  // of the value, among what is direct
 	inner  int  // numbers of a row
 	last   bool // rows are added up, not columns
+	all    bool // or everything
 	window bool // the value has no memory
 }
 
@@ -75,8 +78,9 @@ func (p *Plan) noteAlong(i int, last []int32, keep []bool) {
 	if p.steps[i].kind != stepTile {
 		return
 	}
+	along := p.hasAlong(&p.steps[i])
 	for _, r := range p.steps[i].refs {
-		if !p.sumsAxes(r) {
+		if !along || !p.sumsAlong(r) {
 			continue
 		}
 		if a := p.same[p.t.Args(r)[0]]; !keep[a] && last[a] == int32(i) {
@@ -85,45 +89,65 @@ func (p *Plan) noteAlong(i int, last []int32, keep []bool) {
 	}
 }
 
-// sumsAxes reports whether r, of a tile program, is no elementwise value and no single number.
-func (p *Plan) sumsAxes(r Ref) bool { return p.t.ins[r].Op() == opSum && !p.t.single(r) }
-
 // hasAlong reports whether a step adds up over some axes along with what it makes.
 func (p *Plan) hasAlong(s *step) bool {
-	return s.kind == stepTile && slices.ContainsFunc(s.refs, p.sumsAxes)
+	return s.kind == stepTile && slices.ContainsFunc(s.refs, func(r Ref) bool { return p.t.ins[r].Op() == opSum && !p.t.single(r) })
+}
+
+// sumsAlong reports whether r is a sum that a step with such sums makes so: every one whose order counts.
+func (p *Plan) sumsAlong(r Ref) bool {
+	return p.t.ins[r].Op() == opSum && !(p.t.single(r) && p.t.counts(p.same[p.t.Args(r)[0]]))
 }
 
 // sumAlong notes the sum r of a, which is at a place in memory, or in a window.
 func (b *tileBuilder) sumAlong(r, a Ref) {
 	s, axes := b.p.t.Shape(a), b.p.t.Attr(r).Axes
-	x := axisSum{ref: r, place: int(-1 - b.where[a]), last: axes[0] > -len(s), window: !b.lives(a)}
-	if x.inner = s[len(axes):].Size(); x.last {
-		x.inner = s[len(s)-len(axes):].Size()
+	x := axisSum{ref: r, place: int(-1 - b.where[a]), window: !b.lives(a)}
+	switch {
+	case b.p.t.single(r):
+		x.inner, x.all = 1, true
+	case axes[0] > -len(s):
+		x.inner, x.last = s[len(s)-len(axes):].Size(), true
+	default:
+		x.inner = s[len(axes):].Size()
 	}
 	b.along = append(b.along, x)
 }
 
 // isSummed reports whether r is added up so.
 func (b *tileBuilder) isSummed(r Ref) bool {
-	return slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAxes(u) && b.p.same[b.p.t.Args(u)[0]] == r })
+	return b.alongs && slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAlong(u) && b.p.same[b.p.t.Args(u)[0]] == r })
 }
 
 // An alongRun is one run of a tile program with sums over some axes: of each its parts, for columns sumRowsOf rows each,
 // one after the other.
 type alongRun struct {
-	x     *execution
-	tp    *tileProgram
-	code  *tileCode
-	parts [][]float64 // by sum; where there is one, the result
+	x      *execution
+	tp     *tileProgram
+	code   *tileCode
+	parts  [][]float64   // by sum; where there is one, the result
+	full   [][]blockSums // by worker, the full sums among them
+	counts [][]float64   // by worker, counts of the block in which it begins
+}
+
+// blockSums are the blocks of a full sum that a worker has come by.
+type blockSums struct {
+	head   []float64     // the numbers up to the first block that begins there
+	blocks []float64     // sums of whole ones
+	lanes  kernels.Lanes // of the last one
+	at     int           // how many numbers it has so far
 }
 
 // alongTiles runs a tile program with sums over some axes. Threads have whole parts of the sums each and, where there are
 // full sums, too, whole blocks of those.
 func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
-	c := &alongRun{x, tp, code, make([][]float64, len(tp.along))}
-	unit := 1 // elements that are whole parts and blocks
+	c := &alongRun{x: x, tp: tp, code: code, parts: make([][]float64, len(tp.along))}
+	unit := 1 // elements that are whole parts
 	for i := range tp.along {
 		s := &tp.along[i]
+		if s.all {
+			continue
+		}
 		c.parts[i] = x.result(s.ref)
 		if s.last {
 			unit = common(unit, s.inner)
@@ -135,29 +159,85 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 		}
 		clear(c.parts[i])
 	}
-	if len(tp.sums) > 0 {
-		unit = common(unit, kernels.SumBlock)
-	}
 	units, workers := ceilDiv(tp.n, unit), 1
 	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
 		workers = min(4*x.threads(), units)
 	}
+	c.full, c.counts = make([][]blockSums, workers), make([][]float64, workers)
 	pool.Run(x.threads(), workers, func(w int) {
 		if from, to := units*w/workers*unit, min(units*(w+1)/workers*unit, tp.n); from < to {
-			c.part(from, to)
+			c.full[w], c.counts[w] = make([]blockSums, len(tp.along)), make([]float64, len(tp.sums))
+			c.part(w, from, to)
 		}
 	})
 	runtime.KeepAlive(code)
 	x.close(tp, &x.tiling)
-	for i := range tp.along {
-		s := &tp.along[i]
-		if n := s.parts(tp.n); !s.last && n > 1 {
-			sum := x.result(s.ref)
-			clear(sum)
-			for k := range n {
-				kernels.Accumulate(sum, c.parts[i][k*s.inner:][:s.inner])
+	for i, s := range tp.sums {
+		for _, counts := range c.counts {
+			if counts != nil {
+				x.t.num[s.ref] = round(x.t.ins[s.ref].dtype, x.t.num[s.ref]+counts[i])
 			}
-			arena64.give(c.parts[i])
+		}
+	}
+	for i := range tp.along {
+		c.close(i)
+	}
+}
+
+// close makes of its parts the sum i.
+func (c *alongRun) close(i int) {
+	s, t := &c.tp.along[i], c.x.t
+	switch n := s.parts(c.tp.n); {
+	case s.all:
+		t.num[s.ref] = round(t.ins[s.ref].dtype, c.total(i))
+	case !s.last && n > 1:
+		sum := c.x.result(s.ref)
+		clear(sum)
+		for k := range n {
+			kernels.Accumulate(sum, c.parts[i][k*s.inner:][:s.inner])
+		}
+		arena64.give(c.parts[i])
+	}
+}
+
+// total is the full sum i, of the blocks of all workers in their order.
+func (c *alongRun) total(i int) (total float64) {
+	var now blockSums
+	for _, full := range c.full {
+		if full == nil {
+			continue
+		}
+		next := &full[i]
+		now.add(next.head)
+		if now.blocks = append(now.blocks, next.blocks...); now.at == 0 {
+			now.lanes, now.at = next.lanes, next.at
+		}
+	}
+	if now.at > 0 {
+		now.blocks = append(now.blocks, now.lanes.Fold())
+	}
+	for k, v := range now.blocks {
+		if k == 0 {
+			total = v
+		} else {
+			total += v
+		}
+	}
+	return total
+}
+
+// add adds the next numbers.
+func (b *blockSums) add(x []float64) {
+	for len(x) > 0 {
+		n := min(len(x), kernels.SumBlock-b.at)
+		k := 0 // numbers up to the first lane
+		for ; k < n && (b.at+k)%len(b.lanes) > 0; k++ {
+			b.lanes[(b.at+k)%len(b.lanes)] += x[k]
+		}
+		kernels.SumLanes(&b.lanes, x[k:n])
+		if b.at, x = b.at+n, x[n:]; b.at == kernels.SumBlock {
+			b.blocks = append(b.blocks, b.lanes.Fold())
+			b.lanes, b.at = kernels.Lanes{}, 0
 		}
 	}
 }
@@ -175,7 +255,7 @@ func common(x, y int) int {
 }
 
 // part runs tiles of the elements from one on, and adds them up.
-func (c *alongRun) part(from, end int) {
+func (c *alongRun) part(worker, from, end int) {
 	x, tp := c.x, c.tp
 	at := x.tiling
 	at.direct, at.gone = slices.Clone(at.direct), make([]int, len(at.direct))
@@ -203,6 +283,7 @@ func (c *alongRun) part(from, end int) {
 	clear(w.lanes)
 	w.turned = from
 	calls := c.code.callsFor(tp, &at)
+	first := from
 	for n := 0; from < end; n++ {
 		if x.t.check != nil && n&1023 == 1023 {
 			x.t.check()
@@ -218,13 +299,27 @@ func (c *alongRun) part(from, end int) {
 			w.tiles(tp, c.code, calls, now, next, &at)
 			if next == all || next == end {
 				w.turn(0)
-				w.fold(tp, b, at.sums, at.odd)
+				if first > b*kernels.SumBlock { // the worker before has the block
+					w.foldApart(tp, c.counts[worker], at.odd)
+				} else {
+					w.fold(tp, b, at.sums, at.odd)
+				}
 			}
 			now = next
 		}
 		for i := range tp.along {
 			s := &tp.along[i]
-			s.add(c.parts[i], at.direct[s.place][from-at.gone[s.place]:], from, to)
+			x := at.direct[s.place][from-at.gone[s.place]:][:to-from]
+			if !s.all {
+				s.add(c.parts[i], x, from, to)
+				continue
+			}
+			full := &c.full[worker][i]
+			if n := min(ceilDiv(first, kernels.SumBlock)*kernels.SumBlock, to) - from; n > 0 {
+				full.head = append(full.head, x[:n]...)
+				x = x[n:]
+			}
+			full.add(x)
 		}
 		from = to
 	}
