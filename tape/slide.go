@@ -112,7 +112,8 @@ func (p *Plan) maySlide(s *step) bool {
 	if s.kind != stepTile || p.t.size(s.first) < leastSlid {
 		return false
 	}
-	return !p.isSingle(s) && !p.hasAlong(s)
+	along, _ := p.hasAlong(s)
+	return !along && !p.isSingle(s)
 }
 
 // readers are who reads tensors that steps make.

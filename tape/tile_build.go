@@ -48,6 +48,7 @@ type tileBuilder struct {
 	refs   []Ref // of the step
 	free   []int32
 	alongs bool  // it adds up over some axes
+	full   bool  // and full sums so, too
 	dying  []Ref // arguments that nobody reads any more, and whose memory is free to take
 	held   []Ref // what is read at other places, too
 
@@ -62,7 +63,8 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
-	b.single, b.alongs = p.single[index], p.hasAlong(s)
+	b.single = p.single[index]
+	b.alongs, b.full = p.hasAlong(s)
 	if s.slide != nil {
 		b.windows = s.slide.steps[int(index)-s.slide.first].windows
 	}
@@ -90,7 +92,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	}
 	for k, r := range s.refs {
 		switch o := &nodes[k]; {
-		case b.alongs && p.sumsAlong(r):
+		case b.alongs && p.sumsAlong(r, b.full):
 			b.sumAlong(r, o.args[0])
 		case t.ins[r].Op() == opSum:
 			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]], t.counts(p.same[t.Args(r)[0]])})

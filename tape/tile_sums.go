@@ -15,7 +15,8 @@ import (
 // order is that of a sum by itself, sumMiddle or SumRows, and so are the bits. The gradient of mean((x*g + b - t)^2),
 // where g and b are rows, takes half of the time.
 //
-// Where there are such sums a full sum is one, too: threads have whole rows then, which may begin anywhere in a block.
+// Where there are such sums a full sum may be one, too: then threads have whole rows, which begin anywhere in a block, and
+// tiles may be rows. On one thread that takes up to a tenth more than lanes that tiles add to.
 type axisSum struct {
 	ref    Ref
 	place  int  // of the value, among what is direct
@@ -32,10 +33,14 @@ const sumRowsOf = 128
 // rows that do. Tests set it low.
 var leastAlong = 1 << 13
 
+// leastSplit is how many numbers values have of which several threads make the most. Tests set it low.
+var leastSplit = 1 << 18
+
 const (
 	widestColumns = 1 << 15 // numbers of a row whose columns are added up
 	leastColumn   = 4       // and of a column
 	alongPart     = 2048    // numbers that are made before they are added up, and of a row that is
+	alongAll      = 3 << 10 // in all windows, if rows are no longer
 	alongRoom     = alongPart + slotStride - tileSize
 )
 
@@ -75,12 +80,9 @@ func (p *Plan) isTiled(a Ref) bool {
 
 // noteAlong notes the values of step i that only sums over some axes read: they have no memory.
 func (p *Plan) noteAlong(i int, last []int32, keep []bool) {
-	if p.steps[i].kind != stepTile {
-		return
-	}
-	along := p.hasAlong(&p.steps[i])
+	along, full := p.hasAlong(&p.steps[i])
 	for _, r := range p.steps[i].refs {
-		if !along || !p.sumsAlong(r) {
+		if !along || !p.sumsAlong(r, full) {
 			continue
 		}
 		if a := p.same[p.t.Args(r)[0]]; !keep[a] && last[a] == int32(i) {
@@ -89,14 +91,27 @@ func (p *Plan) noteAlong(i int, last []int32, keep []bool) {
 	}
 }
 
-// hasAlong reports whether a step adds up over some axes along with what it makes.
-func (p *Plan) hasAlong(s *step) bool {
-	return s.kind == stepTile && slices.ContainsFunc(s.refs, func(r Ref) bool { return p.t.ins[r].Op() == opSum && !p.t.single(r) })
+// hasAlong reports whether a step adds up over some axes along with what it makes, and full sums so, too.
+func (p *Plan) hasAlong(s *step) (along, full bool) {
+	t := p.t
+	if s.kind != stepTile || !slices.ContainsFunc(s.refs, func(r Ref) bool { return t.ins[r].Op() == opSum && !t.single(r) }) {
+		return false, false
+	}
+	if t.size(s.first) >= leastSplit {
+		return true, true
+	}
+	spread := func(r Ref) bool { // numbers of rows are spread over r, and rows are no whole lanes
+		if !t.ins[r].Op().elementwise() || last(t.Shape(r))%len(kernels.Lanes{}) == 0 {
+			return false
+		}
+		return slices.ContainsFunc(t.Args(r), func(a Ref) bool { return !t.single(a) && last(t.Shape(a)) < last(t.Shape(r)) })
+	}
+	return true, slices.ContainsFunc(s.refs, spread)
 }
 
-// sumsAlong reports whether r is a sum that a step with such sums makes so: every one whose order counts.
-func (p *Plan) sumsAlong(r Ref) bool {
-	return p.t.ins[r].Op() == opSum && !(p.t.single(r) && p.t.counts(p.same[p.t.Args(r)[0]]))
+// sumsAlong reports whether r is a sum that a step with such sums makes so: of the full ones, if any, those whose order counts.
+func (p *Plan) sumsAlong(r Ref, full bool) bool {
+	return p.t.ins[r].Op() == opSum && (!p.t.single(r) || full && !p.t.counts(p.same[p.t.Args(r)[0]]))
 }
 
 // sumAlong notes the sum r of a, which is at a place in memory, or in a window.
@@ -116,7 +131,7 @@ func (b *tileBuilder) sumAlong(r, a Ref) {
 
 // isSummed reports whether r is added up so.
 func (b *tileBuilder) isSummed(r Ref) bool {
-	return b.alongs && slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAlong(u) && b.p.same[b.p.t.Args(u)[0]] == r })
+	return b.alongs && slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAlong(u, b.full) && b.p.same[b.p.t.Args(u)[0]] == r })
 }
 
 // An alongRun is one run of a tile program with sums over some axes: of each its parts, for columns sumRowsOf rows each,
@@ -158,6 +173,9 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 			c.parts[i] = arena64.take(n * s.inner)
 		}
 		clear(c.parts[i])
+	}
+	if tp.ordered() {
+		unit = common(unit, kernels.SumBlock)
 	}
 	units, workers := ceilDiv(tp.n, unit), 1
 	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
@@ -266,9 +284,13 @@ func (c *alongRun) part(worker, from, end int) {
 		if s.window && !slices.Contains(windows, s.place) {
 			windows = append(windows, s.place)
 		}
-		if s.last {
+		if s.last || s.inner <= alongPart && (c.code.aside == nil || s.inner%8 == 0) { // whole rows are added at once, and written by lines
 			row = common(row, s.inner)
 		}
+	}
+	some := alongPart
+	for some*len(windows) > alongAll && some/2 >= max(row, tileSize) {
+		some /= 2
 	}
 	room := arena64.take(len(windows) * alongRoom)
 	defer arena64.give(room)
@@ -288,7 +310,7 @@ func (c *alongRun) part(worker, from, end int) {
 		if x.t.check != nil && n&1023 == 1023 {
 			x.t.check()
 		}
-		to := min(from+alongPart/row*row, end)
+		to := min(from+some/row*row, end)
 		for _, k := range windows {
 			at.gone[k] = from
 		}

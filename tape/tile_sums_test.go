@@ -12,8 +12,8 @@ import (
 
 // alongSmall has sums over axes of few numbers be made along with what makes them, until the test ends.
 func alongSmall(t *testing.T) {
-	least, aside := leastAlong, worthAside
-	t.Cleanup(func() { leastAlong, worthAside = least, aside })
+	least, split, aside := leastAlong, leastSplit, worthAside
+	t.Cleanup(func() { leastAlong, leastSplit, worthAside = least, split, aside })
 	leastAlong = 1
 }
 
@@ -61,6 +61,7 @@ func TestAxisSums(t *testing.T) {
 	for seed := range uint64(n) {
 		w := sumsWriter{rand.New(rand.NewPCG(seed, 83))}
 		movingSmall(t, []int64{1, 1 << 40}[seed%2])
+		leastSplit = []int{1, 1 << 40}[seed/4%2]
 		worthAside, leastStraight = []int{1, 1 << 40}[seed/2%2], max(leastStraight, 8)
 		rows, inner := 4+w.IntN(40), 1+w.IntN(40)
 		switch w.IntN(4) {
