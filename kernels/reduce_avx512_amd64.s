@@ -533,7 +533,7 @@ DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func residualsAVX512(dst []float64, a []float64, b []float64, ld int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·residualsAVX512(SB), NOSPLIT, $0-80
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -542,7 +542,7 @@ TEXT ·residualsAVX512(SB), NOSPLIT, $0-80
 	MOVQ         a_len+32(FP), SI
 	MOVQ         ld+72(FP), DI
 	SHLQ         $0x03, DI
-	VBROADCASTSD w8000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
 	SUBQ         $0x20, CX
 	JLT          done4
 
@@ -561,54 +561,53 @@ columns4:
 
 columns4k:
 	VBROADCASTSD (R8), Z9
-	VXORPD       Z0, Z9, Z9
-	VMOVUPD      (R9), Z16
-	VMULPD       Z16, Z9, Z17
-	VFMSUB213PD  Z17, Z9, Z16
-	VADDPD       Z17, Z1, Z18
-	VSUBPD       Z1, Z18, Z19
-	VSUBPD       Z19, Z18, Z20
-	VSUBPD       Z20, Z1, Z1
-	VSUBPD       Z19, Z17, Z17
-	VADDPD       Z17, Z1, Z1
-	VADDPD       Z1, Z16, Z1
-	VADDPD       Z1, Z2, Z2
-	VMOVAPD      Z18, Z1
-	VMOVUPD      64(R9), Z16
-	VMULPD       Z16, Z9, Z17
-	VFMSUB213PD  Z17, Z9, Z16
-	VADDPD       Z17, Z3, Z18
-	VSUBPD       Z3, Z18, Z19
-	VSUBPD       Z19, Z18, Z20
-	VSUBPD       Z20, Z3, Z3
-	VSUBPD       Z19, Z17, Z17
-	VADDPD       Z17, Z3, Z3
-	VADDPD       Z3, Z16, Z3
-	VADDPD       Z3, Z4, Z4
-	VMOVAPD      Z18, Z3
-	VMOVUPD      128(R9), Z16
-	VMULPD       Z16, Z9, Z17
-	VFMSUB213PD  Z17, Z9, Z16
-	VADDPD       Z17, Z5, Z18
-	VSUBPD       Z5, Z18, Z19
-	VSUBPD       Z19, Z18, Z20
-	VSUBPD       Z20, Z5, Z5
-	VSUBPD       Z19, Z17, Z17
-	VADDPD       Z17, Z5, Z5
-	VADDPD       Z5, Z16, Z5
-	VADDPD       Z5, Z6, Z6
-	VMOVAPD      Z18, Z5
-	VMOVUPD      192(R9), Z16
-	VMULPD       Z16, Z9, Z17
-	VFMSUB213PD  Z17, Z9, Z16
-	VADDPD       Z17, Z7, Z9
-	VSUBPD       Z7, Z9, Z18
-	VSUBPD       Z18, Z9, Z19
-	VSUBPD       Z19, Z7, Z7
-	VSUBPD       Z18, Z17, Z17
-	VADDPD       Z17, Z7, Z7
-	VADDPD       Z7, Z16, Z7
-	VADDPD       Z7, Z8, Z8
+	VMOVUPD      (R9), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z1, Z12
+	VSUBPD       Z1, Z12, Z13
+	VSUBPD       Z13, Z12, Z14
+	VFNMSUB231PD Z0, Z13, Z11
+	VFNMADD213PD Z1, Z0, Z14
+	VADDPD       Z11, Z14, Z1
+	VFMADD213PD  Z1, Z0, Z10
+	VADDPD       Z10, Z2, Z2
+	VMOVAPD      Z12, Z1
+	VMOVUPD      64(R9), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z3, Z12
+	VSUBPD       Z3, Z12, Z13
+	VSUBPD       Z13, Z12, Z14
+	VFNMSUB231PD Z0, Z13, Z11
+	VFNMADD213PD Z3, Z0, Z14
+	VADDPD       Z11, Z14, Z3
+	VFMADD213PD  Z3, Z0, Z10
+	VADDPD       Z10, Z4, Z4
+	VMOVAPD      Z12, Z3
+	VMOVUPD      128(R9), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z5, Z12
+	VSUBPD       Z5, Z12, Z13
+	VSUBPD       Z13, Z12, Z14
+	VFNMSUB231PD Z0, Z13, Z11
+	VFNMADD213PD Z5, Z0, Z14
+	VADDPD       Z11, Z14, Z5
+	VFMADD213PD  Z5, Z0, Z10
+	VADDPD       Z10, Z6, Z6
+	VMOVAPD      Z12, Z5
+	VMOVUPD      192(R9), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z7, Z9
+	VSUBPD       Z7, Z9, Z12
+	VSUBPD       Z12, Z9, Z13
+	VFNMSUB231PD Z0, Z12, Z11
+	VFNMADD213PD Z7, Z0, Z13
+	VADDPD       Z11, Z13, Z7
+	VFMADD213PD  Z7, Z0, Z10
+	VADDPD       Z10, Z8, Z8
 	VMOVAPD      Z9, Z7
 	ADDQ         $0x08, R8
 	ADDQ         DI, R9
@@ -616,28 +615,28 @@ columns4k:
 	JNZ          columns4k
 	VADDPD       Z2, Z1, Z2
 	VSUBPD       Z2, Z2, Z9
-	VPXORQ       Z16, Z16, Z16
-	VCMPPD       $0x00, Z16, Z9, K1
-	VBLENDMPD    Z2, Z1, K1, Z10
-	VMOVUPD      Z10, (AX)
+	VPXORQ       Z10, Z10, Z10
+	VCMPPD       $0x00, Z10, Z9, K1
+	VBLENDMPD    Z2, Z1, K1, Z15
+	VMOVUPD      Z15, (AX)
 	VADDPD       Z4, Z3, Z1
 	VSUBPD       Z1, Z1, Z2
 	VPXORQ       Z4, Z4, Z4
 	VCMPPD       $0x00, Z4, Z2, K1
-	VBLENDMPD    Z1, Z3, K1, Z11
-	VMOVUPD      Z11, 64(AX)
+	VBLENDMPD    Z1, Z3, K1, Z16
+	VMOVUPD      Z16, 64(AX)
 	VADDPD       Z6, Z5, Z1
 	VSUBPD       Z1, Z1, Z2
 	VPXORQ       Z3, Z3, Z3
 	VCMPPD       $0x00, Z3, Z2, K1
-	VBLENDMPD    Z1, Z5, K1, Z12
-	VMOVUPD      Z12, 128(AX)
+	VBLENDMPD    Z1, Z5, K1, Z17
+	VMOVUPD      Z17, 128(AX)
 	VADDPD       Z8, Z7, Z1
 	VSUBPD       Z1, Z1, Z2
 	VPXORQ       Z3, Z3, Z3
 	VCMPPD       $0x00, Z3, Z2, K1
-	VBLENDMPD    Z1, Z7, K1, Z13
-	VMOVUPD      Z13, 192(AX)
+	VBLENDMPD    Z1, Z7, K1, Z18
+	VMOVUPD      Z18, 192(AX)
 	ADDQ         $+256, AX
 	ADDQ         $+256, DX
 	SUBQ         $0x20, CX
@@ -645,49 +644,126 @@ columns4k:
 
 done4:
 	ADDQ $0x20, CX
-	SUBQ $0x08, CX
-	JLT  done1
+	SUBQ $0x10, CX
+	JLT  done2
 
-columns1:
+columns2:
 	VMOVUPD (AX), Z1
 	VPXORQ  Z2, Z2, Z2
+	VMOVUPD 64(AX), Z3
+	VPXORQ  Z4, Z4, Z4
 	MOVQ    BX, R8
 	MOVQ    DX, R9
 	MOVQ    SI, R10
 
-columns1k:
-	VBROADCASTSD (R8), Z3
-	VXORPD       Z0, Z3, Z3
-	VMOVUPD      (R9), Z4
-	VMULPD       Z4, Z3, Z5
-	VFMSUB213PD  Z5, Z3, Z4
-	VADDPD       Z5, Z1, Z3
-	VSUBPD       Z1, Z3, Z6
-	VSUBPD       Z6, Z3, Z7
-	VSUBPD       Z7, Z1, Z1
-	VSUBPD       Z6, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z1, Z4, Z1
-	VADDPD       Z1, Z2, Z2
-	VMOVAPD      Z3, Z1
+columns2k:
+	VBROADCASTSD (R8), Z5
+	VMOVUPD      (R9), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z8
+	VSUBPD       Z1, Z8, Z9
+	VSUBPD       Z9, Z8, Z10
+	VFNMSUB231PD Z0, Z9, Z7
+	VFNMADD213PD Z1, Z0, Z10
+	VADDPD       Z7, Z10, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z8, Z1
+	VMOVUPD      64(R9), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
 	ADDQ         $0x08, R8
 	ADDQ         DI, R9
 	DECQ         R10
-	JNZ          columns1k
+	JNZ          columns2k
 	VADDPD       Z2, Z1, Z2
-	VSUBPD       Z2, Z2, Z3
+	VSUBPD       Z2, Z2, Z5
+	VPXORQ       Z6, Z6, Z6
+	VCMPPD       $0x00, Z6, Z5, K1
+	VBLENDMPD    Z2, Z1, K1, Z19
+	VMOVUPD      Z19, (AX)
+	VADDPD       Z4, Z3, Z1
+	VSUBPD       Z1, Z1, Z2
 	VPXORQ       Z4, Z4, Z4
-	VCMPPD       $0x00, Z4, Z3, K1
-	VBLENDMPD    Z2, Z1, K1, Z14
-	VMOVUPD      Z14, (AX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, DX
-	SUBQ         $0x08, CX
-	JGE          columns1
+	VCMPPD       $0x00, Z4, Z2, K1
+	VBLENDMPD    Z1, Z3, K1, Z20
+	VMOVUPD      Z20, 64(AX)
+	ADDQ         $+128, AX
+	ADDQ         $+128, DX
+	SUBQ         $0x10, CX
+	JGE          columns2
 
-done1:
-	ADDQ      $0x08, CX
+done2:
+	ADDQ      $0x10, CX
 	JZ        end
+	CMPQ      CX, $0x08
+	JLE       short
+	SUBQ      $0x08, CX
+	MOVQ      $-1, R8
+	BZHIQ     CX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD   (AX), Z1
+	VPXORQ    Z2, Z2, Z2
+	VMOVUPD.Z 64(AX), K1, Z3
+	VPXORQ    Z4, Z4, Z4
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+last2k:
+	VBROADCASTSD (CX), Z5
+	VMOVUPD      (DX), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z8
+	VSUBPD       Z1, Z8, Z9
+	VSUBPD       Z9, Z8, Z10
+	VFNMSUB231PD Z0, Z9, Z7
+	VFNMADD213PD Z1, Z0, Z10
+	VADDPD       Z7, Z10, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z8, Z1
+	VMOVUPD.Z    64(DX), K1, Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
+	ADDQ         $0x08, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          last2k
+	VADDPD       Z2, Z1, Z0
+	VSUBPD       Z0, Z0, Z2
+	VPXORQ       Z5, Z5, Z5
+	VCMPPD       $0x00, Z5, Z2, K2
+	VBLENDMPD    Z0, Z1, K2, Z21
+	VMOVUPD      Z21, (AX)
+	VADDPD       Z4, Z3, Z0
+	VSUBPD       Z0, Z0, Z1
+	VPXORQ       Z2, Z2, Z2
+	VCMPPD       $0x00, Z2, Z1, K2
+	VBLENDMPD    Z0, Z3, K2, Z22
+	VMOVUPD      Z22, K1, 64(AX)
+	JMP          end
+
+short:
 	MOVQ      $-1, R8
 	BZHIQ     CX, R8, R8
 	KMOVW     R8, K1
@@ -698,18 +774,17 @@ done1:
 
 lastk:
 	VBROADCASTSD (CX), Z3
-	VXORPD       Z0, Z3, Z3
 	VMOVUPD.Z    (DX), K1, Z4
 	VMULPD       Z4, Z3, Z5
-	VFMSUB213PD  Z5, Z3, Z4
-	VADDPD       Z5, Z1, Z3
+	VFNMADD213PD Z5, Z3, Z4
+	VSUBPD       Z5, Z1, Z3
 	VSUBPD       Z1, Z3, Z6
 	VSUBPD       Z6, Z3, Z7
-	VSUBPD       Z7, Z1, Z1
-	VSUBPD       Z6, Z5, Z5
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z1, Z4, Z1
-	VADDPD       Z1, Z2, Z2
+	VFNMSUB231PD Z0, Z6, Z5
+	VFNMADD213PD Z1, Z0, Z7
+	VADDPD       Z5, Z7, Z1
+	VFMADD213PD  Z1, Z0, Z4
+	VADDPD       Z4, Z2, Z2
 	VMOVAPD      Z3, Z1
 	ADDQ         $0x08, CX
 	ADDQ         DI, DX
@@ -719,25 +794,25 @@ lastk:
 	VSUBPD       Z0, Z0, Z2
 	VPXORQ       Z3, Z3, Z3
 	VCMPPD       $0x00, Z3, Z2, K2
-	VBLENDMPD    Z0, Z1, K2, Z15
-	VMOVUPD      Z15, K1, (AX)
+	VBLENDMPD    Z0, Z1, K2, Z21
+	VMOVUPD      Z21, K1, (AX)
 
 end:
 	VZEROUPPER
 	RET
 
-DATA w8000000000000000<>+0(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+8(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+16(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+24(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+32(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+40(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
-DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
-GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
+DATA w3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
+GLOBL w3ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func residualsApartAVX512(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·residualsApartAVX512(SB), NOSPLIT, $0-96
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -748,7 +823,7 @@ TEXT ·residualsApartAVX512(SB), NOSPLIT, $0-96
 	MOVQ         ldb+80(FP), DI
 	MOVQ         m+88(FP), SI
 	SHLQ         $0x03, DI
-	VBROADCASTSD w8000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
 	SUBQ         $0x20, CX
 	JLT          done4
 
@@ -766,142 +841,217 @@ columns4:
 	MOVQ    SI, R11
 
 columns4k:
-	VMOVUPD     (R9), Z9
-	VXORPD      Z0, Z9, Z9
-	VMOVUPD     (R10), Z16
-	VMULPD      Z16, Z9, Z17
-	VFMSUB213PD Z17, Z9, Z16
-	VADDPD      Z17, Z1, Z9
-	VSUBPD      Z1, Z9, Z18
-	VSUBPD      Z18, Z9, Z19
-	VSUBPD      Z19, Z1, Z1
-	VSUBPD      Z18, Z17, Z17
-	VADDPD      Z17, Z1, Z1
-	VADDPD      Z1, Z16, Z1
-	VADDPD      Z1, Z2, Z2
-	VMOVAPD     Z9, Z1
-	VMOVUPD     64(R9), Z9
-	VXORPD      Z0, Z9, Z9
-	VMOVUPD     64(R10), Z16
-	VMULPD      Z16, Z9, Z17
-	VFMSUB213PD Z17, Z9, Z16
-	VADDPD      Z17, Z3, Z9
-	VSUBPD      Z3, Z9, Z18
-	VSUBPD      Z18, Z9, Z19
-	VSUBPD      Z19, Z3, Z3
-	VSUBPD      Z18, Z17, Z17
-	VADDPD      Z17, Z3, Z3
-	VADDPD      Z3, Z16, Z3
-	VADDPD      Z3, Z4, Z4
-	VMOVAPD     Z9, Z3
-	VMOVUPD     128(R9), Z9
-	VXORPD      Z0, Z9, Z9
-	VMOVUPD     128(R10), Z16
-	VMULPD      Z16, Z9, Z17
-	VFMSUB213PD Z17, Z9, Z16
-	VADDPD      Z17, Z5, Z9
-	VSUBPD      Z5, Z9, Z18
-	VSUBPD      Z18, Z9, Z19
-	VSUBPD      Z19, Z5, Z5
-	VSUBPD      Z18, Z17, Z17
-	VADDPD      Z17, Z5, Z5
-	VADDPD      Z5, Z16, Z5
-	VADDPD      Z5, Z6, Z6
-	VMOVAPD     Z9, Z5
-	VMOVUPD     192(R9), Z9
-	VXORPD      Z0, Z9, Z9
-	VMOVUPD     192(R10), Z16
-	VMULPD      Z16, Z9, Z17
-	VFMSUB213PD Z17, Z9, Z16
-	VADDPD      Z17, Z7, Z9
-	VSUBPD      Z7, Z9, Z18
-	VSUBPD      Z18, Z9, Z19
-	VSUBPD      Z19, Z7, Z7
-	VSUBPD      Z18, Z17, Z17
-	VADDPD      Z17, Z7, Z7
-	VADDPD      Z7, Z16, Z7
-	VADDPD      Z7, Z8, Z8
-	VMOVAPD     Z9, Z7
-	ADDQ        R8, R9
-	ADDQ        DI, R10
-	DECQ        R11
-	JNZ         columns4k
-	VADDPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z9
-	VPXORQ      Z16, Z16, Z16
-	VCMPPD      $0x00, Z16, Z9, K1
-	VBLENDMPD   Z2, Z1, K1, Z10
-	VMOVUPD     Z10, (AX)
-	VADDPD      Z4, Z3, Z1
-	VSUBPD      Z1, Z1, Z2
-	VPXORQ      Z4, Z4, Z4
-	VCMPPD      $0x00, Z4, Z2, K1
-	VBLENDMPD   Z1, Z3, K1, Z11
-	VMOVUPD     Z11, 64(AX)
-	VADDPD      Z6, Z5, Z1
-	VSUBPD      Z1, Z1, Z2
-	VPXORQ      Z3, Z3, Z3
-	VCMPPD      $0x00, Z3, Z2, K1
-	VBLENDMPD   Z1, Z5, K1, Z12
-	VMOVUPD     Z12, 128(AX)
-	VADDPD      Z8, Z7, Z1
-	VSUBPD      Z1, Z1, Z2
-	VPXORQ      Z3, Z3, Z3
-	VCMPPD      $0x00, Z3, Z2, K1
-	VBLENDMPD   Z1, Z7, K1, Z13
-	VMOVUPD     Z13, 192(AX)
-	ADDQ        $+256, AX
-	ADDQ        $+256, DX
-	ADDQ        $+256, BX
-	SUBQ        $0x20, CX
-	JGE         columns4
+	VMOVUPD      (R9), Z9
+	VMOVUPD      (R10), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z1, Z9
+	VSUBPD       Z1, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z1, Z0, Z21
+	VADDPD       Z11, Z21, Z1
+	VFMADD213PD  Z1, Z0, Z10
+	VADDPD       Z10, Z2, Z2
+	VMOVAPD      Z9, Z1
+	VMOVUPD      64(R9), Z9
+	VMOVUPD      64(R10), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z3, Z9
+	VSUBPD       Z3, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z3, Z0, Z21
+	VADDPD       Z11, Z21, Z3
+	VFMADD213PD  Z3, Z0, Z10
+	VADDPD       Z10, Z4, Z4
+	VMOVAPD      Z9, Z3
+	VMOVUPD      128(R9), Z9
+	VMOVUPD      128(R10), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z5, Z9
+	VSUBPD       Z5, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z5, Z0, Z21
+	VADDPD       Z11, Z21, Z5
+	VFMADD213PD  Z5, Z0, Z10
+	VADDPD       Z10, Z6, Z6
+	VMOVAPD      Z9, Z5
+	VMOVUPD      192(R9), Z9
+	VMOVUPD      192(R10), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z7, Z9
+	VSUBPD       Z7, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z7, Z0, Z21
+	VADDPD       Z11, Z21, Z7
+	VFMADD213PD  Z7, Z0, Z10
+	VADDPD       Z10, Z8, Z8
+	VMOVAPD      Z9, Z7
+	ADDQ         R8, R9
+	ADDQ         DI, R10
+	DECQ         R11
+	JNZ          columns4k
+	VADDPD       Z2, Z1, Z2
+	VSUBPD       Z2, Z2, Z9
+	VPXORQ       Z10, Z10, Z10
+	VCMPPD       $0x00, Z10, Z9, K1
+	VBLENDMPD    Z2, Z1, K1, Z12
+	VMOVUPD      Z12, (AX)
+	VADDPD       Z4, Z3, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z4, Z4, Z4
+	VCMPPD       $0x00, Z4, Z2, K1
+	VBLENDMPD    Z1, Z3, K1, Z13
+	VMOVUPD      Z13, 64(AX)
+	VADDPD       Z6, Z5, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z3, Z3, Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VBLENDMPD    Z1, Z5, K1, Z14
+	VMOVUPD      Z14, 128(AX)
+	VADDPD       Z8, Z7, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z3, Z3, Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VBLENDMPD    Z1, Z7, K1, Z15
+	VMOVUPD      Z15, 192(AX)
+	ADDQ         $+256, AX
+	ADDQ         $+256, DX
+	ADDQ         $+256, BX
+	SUBQ         $0x20, CX
+	JGE          columns4
 
 done4:
 	ADDQ $0x20, CX
-	SUBQ $0x08, CX
-	JLT  done1
+	SUBQ $0x10, CX
+	JLT  done2
 
-columns1:
+columns2:
 	VMOVUPD (AX), Z1
 	VPXORQ  Z2, Z2, Z2
+	VMOVUPD 64(AX), Z3
+	VPXORQ  Z4, Z4, Z4
 	MOVQ    BX, R9
 	MOVQ    DX, R10
 	MOVQ    SI, R11
 
-columns1k:
-	VMOVUPD     (R9), Z3
-	VXORPD      Z0, Z3, Z3
-	VMOVUPD     (R10), Z4
-	VMULPD      Z4, Z3, Z5
-	VFMSUB213PD Z5, Z3, Z4
-	VADDPD      Z5, Z1, Z3
-	VSUBPD      Z1, Z3, Z6
-	VSUBPD      Z6, Z3, Z7
-	VSUBPD      Z7, Z1, Z1
-	VSUBPD      Z6, Z5, Z5
-	VADDPD      Z5, Z1, Z1
-	VADDPD      Z1, Z4, Z1
-	VADDPD      Z1, Z2, Z2
-	VMOVAPD     Z3, Z1
-	ADDQ        R8, R9
-	ADDQ        DI, R10
-	DECQ        R11
-	JNZ         columns1k
-	VADDPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VPXORQ      Z4, Z4, Z4
-	VCMPPD      $0x00, Z4, Z3, K1
-	VBLENDMPD   Z2, Z1, K1, Z14
-	VMOVUPD     Z14, (AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	SUBQ        $0x08, CX
-	JGE         columns1
+columns2k:
+	VMOVUPD      (R9), Z5
+	VMOVUPD      (R10), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z5
+	VSUBPD       Z1, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z1, Z0, Z9
+	VADDPD       Z7, Z9, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z5, Z1
+	VMOVUPD      64(R9), Z5
+	VMOVUPD      64(R10), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
+	ADDQ         R8, R9
+	ADDQ         DI, R10
+	DECQ         R11
+	JNZ          columns2k
+	VADDPD       Z2, Z1, Z2
+	VSUBPD       Z2, Z2, Z5
+	VPXORQ       Z6, Z6, Z6
+	VCMPPD       $0x00, Z6, Z5, K1
+	VBLENDMPD    Z2, Z1, K1, Z16
+	VMOVUPD      Z16, (AX)
+	VADDPD       Z4, Z3, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z4, Z4, Z4
+	VCMPPD       $0x00, Z4, Z2, K1
+	VBLENDMPD    Z1, Z3, K1, Z17
+	VMOVUPD      Z17, 64(AX)
+	ADDQ         $+128, AX
+	ADDQ         $+128, DX
+	ADDQ         $+128, BX
+	SUBQ         $0x10, CX
+	JGE          columns2
 
-done1:
-	ADDQ      $0x08, CX
+done2:
+	ADDQ      $0x10, CX
 	JZ        end
+	CMPQ      CX, $0x08
+	JLE       short
+	SUBQ      $0x08, CX
+	MOVQ      $-1, R9
+	BZHIQ     CX, R9, R9
+	KMOVW     R9, K1
+	VMOVUPD   (AX), Z1
+	VPXORQ    Z2, Z2, Z2
+	VMOVUPD.Z 64(AX), K1, Z3
+	VPXORQ    Z4, Z4, Z4
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+last2k:
+	VMOVUPD      (CX), Z5
+	VMOVUPD      (DX), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z5
+	VSUBPD       Z1, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z1, Z0, Z9
+	VADDPD       Z7, Z9, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z5, Z1
+	VMOVUPD.Z    64(CX), K1, Z5
+	VMOVUPD.Z    64(DX), K1, Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
+	ADDQ         R8, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          last2k
+	VADDPD       Z2, Z1, Z0
+	VSUBPD       Z0, Z0, Z2
+	VPXORQ       Z5, Z5, Z5
+	VCMPPD       $0x00, Z5, Z2, K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD      Z18, (AX)
+	VADDPD       Z4, Z3, Z0
+	VSUBPD       Z0, Z0, Z1
+	VPXORQ       Z2, Z2, Z2
+	VCMPPD       $0x00, Z2, Z1, K2
+	VBLENDMPD    Z0, Z3, K2, Z19
+	VMOVUPD      Z19, K1, 64(AX)
+	JMP          end
+
+short:
 	MOVQ      $-1, R9
 	BZHIQ     CX, R9, R9
 	KMOVW     R9, K1
@@ -911,30 +1061,29 @@ done1:
 	MOVQ      SI, BX
 
 lastk:
-	VMOVUPD.Z   (CX), K1, Z3
-	VXORPD      Z0, Z3, Z3
-	VMOVUPD.Z   (DX), K1, Z4
-	VMULPD      Z4, Z3, Z5
-	VFMSUB213PD Z5, Z3, Z4
-	VADDPD      Z5, Z1, Z3
-	VSUBPD      Z1, Z3, Z6
-	VSUBPD      Z6, Z3, Z7
-	VSUBPD      Z7, Z1, Z1
-	VSUBPD      Z6, Z5, Z5
-	VADDPD      Z5, Z1, Z1
-	VADDPD      Z1, Z4, Z1
-	VADDPD      Z1, Z2, Z2
-	VMOVAPD     Z3, Z1
-	ADDQ        R8, CX
-	ADDQ        DI, DX
-	DECQ        BX
-	JNZ         lastk
-	VADDPD      Z2, Z1, Z0
-	VSUBPD      Z0, Z0, Z2
-	VPXORQ      Z3, Z3, Z3
-	VCMPPD      $0x00, Z3, Z2, K2
-	VBLENDMPD   Z0, Z1, K2, Z15
-	VMOVUPD     Z15, K1, (AX)
+	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD.Z    (DX), K1, Z4
+	VMULPD       Z4, Z3, Z5
+	VFNMADD213PD Z5, Z3, Z4
+	VSUBPD       Z5, Z1, Z3
+	VSUBPD       Z1, Z3, Z6
+	VSUBPD       Z6, Z3, Z7
+	VFNMSUB231PD Z0, Z6, Z5
+	VFNMADD213PD Z1, Z0, Z7
+	VADDPD       Z5, Z7, Z1
+	VFMADD213PD  Z1, Z0, Z4
+	VADDPD       Z4, Z2, Z2
+	VMOVAPD      Z3, Z1
+	ADDQ         R8, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          lastk
+	VADDPD       Z2, Z1, Z0
+	VSUBPD       Z0, Z0, Z2
+	VPXORQ       Z3, Z3, Z3
+	VCMPPD       $0x00, Z3, Z2, K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD      Z18, K1, (AX)
 
 end:
 	VZEROUPPER
