@@ -171,8 +171,11 @@ func (x *conquest) vectors(h *Solver, poles []int, u Dense) Dense {
 		coeff, rows := h.raw(m, len(in)), h.raw(len(in), to-from)
 		for c, i := range in {
 			copy(rows.Row(c), x.q.Row(poles[i])[from:to])
-			for j := range m {
-				coeff.Row(j)[c] = u.Row(j)[i]
+		}
+		for j := range m {
+			of, all := coeff.Row(j), u.Row(j)
+			for c, i := range in {
+				of[c] = all[i]
 			}
 		}
 		h.product(out.all().at(0, from, m, to-from), coeff.all(), false, rows.all(), false, false)

@@ -85,13 +85,14 @@ func (a Dense) Scale(e int) {
 
 // Exponent is the e for which the largest entry lies in [2^(e-1), 2^e); 0 for zeros,
 // and where an entry is not finite.
-func (a Dense) Exponent() int {
-	big := 0.0
-	for _, v := range a.Data {
-		if v = math.Abs(v); v > big || v != v {
-			big = v
-		}
+func (a Dense) Exponent() int { return exponent(a.Data) }
+
+// exponent is that of all numbers of x.
+func exponent(x []float64) int {
+	if len(x) == 0 {
+		return 0
 	}
+	big := max(kernels.Max(x), -kernels.Min(x))
 	if big == 0 || big-big != 0 {
 		return 0
 	}
@@ -111,6 +112,10 @@ func tame(x []float64) bool {
 
 // finite reports whether all numbers are.
 func finite(x []float64) bool {
+	if len(x) >= 16 {
+		low, high := kernels.Min(x), kernels.Max(x)
+		return low-low == 0 && high-high == 0
+	}
 	for _, v := range x {
 		if v-v != 0 {
 			return false

@@ -208,37 +208,28 @@ func (h *Solver) residualProducts(r, a, x, b Dense) {
 	high, low, xs := h.clone(a), h.raw(a.M, n), h.clone(x)
 	scales := h.raw(1, n).Data
 	for i := range n {
-		e := Dense{xs.Row(i), 1, x.N}.Exponent()
-		e = max(min(e, 1000), -1000)
-		scales[i] = math.Ldexp(1, e)
-		for j := range xs.Row(i) {
-			xs.Data[i*x.N+j] *= 1 / scales[i]
-		}
+		row := xs.Row(i)
+		scales[i] = math.Ldexp(1, max(min(exponent(row), 1000), -1000))
+		kernels.MulScalar(row, row, 1/scales[i])
 	}
 	for i := range a.M {
 		row := high.Row(i)
-		most := 0.0
-		for j := range row {
-			row[j] *= scales[j]
-			most = max(most, math.Abs(row[j]))
-		}
-		_, e := math.Frexp(most)
-		truncate(row, low.Row(i), math.Ldexp(1.5, e-keep+52))
+		kernels.Mul(row, row, scales)
+		truncate(row, low.Row(i), math.Ldexp(1.5, exponent(row)-keep+52))
 	}
 	xh, xl := h.clone(xs), h.raw(n, x.N) // no scaled number is larger than 1
 	truncate(xh.Data, xl.Data, math.Ldexp(1.5, 52-keep))
 	exact := h.times(high, xh)
 	h.product(r.all(), high.all(), false, xl.all(), false, false)
 	h.product(r.all(), low.all(), false, xs.all(), false, true)
-	for i, v := range r.Data {
-		r.Data[i] = b.Data[i] - exact.Data[i] - v
-	}
+	kernels.Sub(exact.Data, b.Data, exact.Data)
+	kernels.Sub(r.Data, exact.Data, r.Data)
 }
 
 // truncate leaves of x what is a multiple of the last bit of big, and moves the rest to low.
 func truncate(x, low []float64, big float64) {
-	for i, v := range x {
-		x[i] = (v + big) - big
-		low[i] = v - x[i]
-	}
+	copy(low, x)
+	kernels.AddScalar(x, x, big)
+	kernels.AddScalar(x, x, -big)
+	kernels.Sub(low, low, x)
 }
