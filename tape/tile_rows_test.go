@@ -3,7 +3,6 @@ package tape
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"testing"
 
 	"nabla/tape/tensor"
@@ -40,36 +39,9 @@ func TestRowTiles(t *testing.T) {
 		if op == "eval" && w.IntN(2) == 0 {
 			text = "[" + w.expr(3) + " + x, " + text + "]"
 		}
-		q := func() *Question {
-			q := question(t, op, text)
-			q.Limit = 256 << 20
-			values := rand.New(rand.NewPCG(seed, 86))
-			for _, v := range []variable{{"x", s}, {"y", s}, {"b", s[1:]}, {"c", tensor.Shape{s[0], 1}}} {
-				x := noise(values, v.shape)
-				if regexp.MustCompile(`\b` + v.name + `\b`).MatchString(text) {
-					q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x), Const: v.name == "y" || op == "hvp" && v.name != "x"})
-				}
-			}
-			if op == "hvp" {
-				q.With = tensor.Of(noise(values, s))
-			}
-			return q
-		}
-		if comparePlanAs(t, q) {
-			compared++
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d: %s of %v", seed, text, s)
-		}
-		if s, want, err := recorded(q()); err == nil {
-			p := s.t.plan(want)
-			for i := range p.steps {
-				if tp := p.steps[i].tile; tp != nil && tp.eachRow(tp.aside()) > 0 {
-					rowwise++
-					break
-				}
-			}
-		}
+		vars := []variable{{"x", s}, {"y", s}, {"b", s[1:]}, {"c", tensor.Shape{s[0], 1}}}
+		same, some := compareOverNoise(t, seed, op, text, vars, func(tp *tileProgram) bool { return tp.eachRow(tp.aside()) > 0 })
+		compared, rowwise = compared+same, rowwise+some
 	}
 	if compared < n*8/10 || rowwise < n/3 {
 		t.Errorf("of %d programs %d could be compared, and %d have tiles that are rows", n, compared, rowwise)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"testing"
 
 	"nabla/tape/tensor"
@@ -78,41 +79,44 @@ func TestAxisSums(t *testing.T) {
 			s, row, column = tensor.Shape{rows, k, inner}, tensor.Shape{k, inner}, tensor.Shape{rows, 1, 1}
 		}
 		op, text := w.pick("grad", "grad", "hvp", "eval"), w.program()
-		q := func() *Question {
-			q := question(t, op, text)
-			q.Limit = 256 << 20
-			values := rand.New(rand.NewPCG(seed, 84))
-			for _, v := range []variable{{"x", s}, {"y", s}, {"b", row}, {"g", row}, {"c", column}} {
-				x := noise(values, v.shape)
-				if seed%16 == 15 {
-					x.Data[values.IntN(len(x.Data))] = []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 1e308}[values.IntN(4)]
-				}
-				if named := regexp.MustCompile(`\b` + v.name + `\b`); named.MatchString(text) {
-					q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x), Const: v.name == "y" || op == "hvp" && v.name != "x"})
-				}
-			}
-			if op == "hvp" {
-				q.With = tensor.Of(noise(values, s))
-			}
-			return q
-		}
-		if comparePlanAs(t, q) {
-			compared++
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d: %s of %v", seed, text, s)
-		}
-		if s, want, err := recorded(q()); err == nil {
-			p := s.t.plan(want)
-			for i := range p.steps {
-				if tp := p.steps[i].tile; tp != nil && len(tp.along) > 0 {
-					summed++
-					break
-				}
-			}
-		}
+		vars := []variable{{"x", s}, {"y", s}, {"b", row}, {"g", row}, {"c", column}}
+		same, some := compareOverNoise(t, seed, op, text, vars, func(tp *tileProgram) bool { return len(tp.along) > 0 })
+		compared, summed = compared+same, summed+some
 	}
 	if compared < n*8/10 || summed < n/2 {
 		t.Errorf("of %d programs %d could be compared, and %d add up over axes along with others", n, compared, summed)
 	}
+}
+
+// compareOverNoise compares the plan of a program over random numbers, now and then odd ones, of x and what else of vars it names. It counts
+// whether it could, and whether the plan has such a tile program.
+func compareOverNoise(t *testing.T, seed uint64, op, text string, vars []variable, is func(tp *tileProgram) bool) (compared, has int) {
+	q := func() *Question {
+		q := question(t, op, text)
+		q.Limit = 256 << 20
+		values := rand.New(rand.NewPCG(seed, 84))
+		for _, v := range vars {
+			x := noise(values, v.shape)
+			if seed%16 == 15 {
+				x.Data[values.IntN(len(x.Data))] = []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 1e308}[values.IntN(4)]
+			}
+			if named := regexp.MustCompile(`\b` + v.name + `\b`); named.MatchString(text) {
+				q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x), Const: v.name == "y" || op == "hvp" && v.name != "x"})
+			}
+		}
+		if op == "hvp" {
+			q.With = tensor.Of(noise(values, vars[0].shape))
+		}
+		return q
+	}
+	if comparePlanAs(t, q) {
+		compared = 1
+	}
+	if t.Failed() {
+		t.Fatalf("seed %d: %s of %v", seed, text, vars[0].shape)
+	}
+	if s, want, err := recorded(q()); err == nil && slices.ContainsFunc(s.t.plan(want).steps, func(st step) bool { return st.tile != nil && is(st.tile) }) {
+		has = 1
+	}
+	return compared, has
 }
