@@ -59,6 +59,10 @@ var determinantRows = []Op{
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.CofactorsBy(dst, x[0], x[1], n, g) })
 				return
 			}
+			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedExpansion(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.ExpandedCofactors(dst, x[0], n, g) })
+				return
+			}
 			c.eachOf([]int{2, 2, 2}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				var lu matrix.Dense
 				var perm []int
@@ -131,9 +135,14 @@ var determinantRows = []Op{
 
 // eachDeterminant writes what f makes of the determinant of every matrix.
 func (c *run) eachDeterminant(f func(f float64, e int) float64) {
-	if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n) && len(c.args) == 2) {
+	if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
 		c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
-			h.Dets(x[0], x[1], n, g, func(l int, v float64, e int) { dst[l] = f(v, e) })
+			write := func(l int, v float64, e int) { dst[l] = f(v, e) }
+			if matrix.LanedExpansion(n) {
+				h.ExpandedDets(x[0], n, g, write)
+			} else {
+				h.Dets(x[0], x[1], n, g, write)
+			}
 		})
 		return
 	}

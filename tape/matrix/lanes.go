@@ -152,6 +152,75 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 	}
 }
 
+// LanedExpansion reports whether determinants and cofactors of n rows, which need no factors, are found side by side.
+func LanedExpansion(n int) bool { return n >= leastLaned && n <= Expanded }
+
+// ExpandedDets calls f with the determinant of each of g matrices of n rows, as Det has it without factors.
+func (h *Solver) ExpandedDets(a []float64, n, g int, f func(l int, f float64, e int)) {
+	x, t := h.lanes(a, n, g), h.laned(n, n, g)
+	if kernels.Abs(t.d, x.d); !(kernels.Min(t.d) > leastTame && kernels.Max(t.d) < mostTame) {
+		for l := range g {
+			v, e := h.Det(Of(a[l*n*n:][:n*n], n, n))
+			f(l, v, e)
+		}
+		return
+	}
+	det := h.New(1, g).Data
+	if n == 2 {
+		kernels.Neg(t.d, x.d)
+		h.crossLanes(det, x.at(0, 0), x.at(0, 1), x.at(1, 0), x.at(1, 1), t.at(0, 1))
+	} else {
+		h.cofactorRows(t, x, 1)
+		kernels.ResidualsApart(det, x.d, t.d, g, g, 3)
+		kernels.Sub(det, h.numbers(g), det)
+	}
+	for l, v := range det {
+		v, e := math.Frexp(v)
+		f(l, v, e)
+	}
+}
+
+// ExpandedCofactors writes the cofactors of g matrices of n rows, as Cofactors has them without factors.
+func (h *Solver) ExpandedCofactors(dst, a []float64, n, g int) {
+	x, c := h.lanes(a, n, g), h.laned(n, n, g)
+	if n == 2 {
+		copy(c.at(0, 0), x.at(1, 1))
+		copy(c.at(1, 1), x.at(0, 0))
+		kernels.Neg(c.at(0, 1), x.at(1, 0))
+		kernels.Neg(c.at(1, 0), x.at(0, 1))
+	} else {
+		h.cofactorRows(c, x, 3)
+	}
+	c.apart(dst, n*n)
+}
+
+// cofactorRows writes rows of the cofactors of matrices of three rows: a row at once, for which columns come
+// round again.
+func (h *Solver) cofactorRows(c, x laned, rows int) {
+	g := x.g
+	round, minus := h.laned(3, 5, g), h.laned(3, 5, g)
+	for i := range 3 {
+		row := round.from(i, 0)[:5*g]
+		copy(row[copy(row, x.from(i, 0)[:3*g]):], row[:2*g])
+	}
+	kernels.Neg(minus.d, round.d)
+	for i := range rows {
+		from := func(i, j int) []float64 { return round.from(i%3, j)[:3*g] }
+		h.crossLanes(c.from(i, 0)[:3*g], from(i+1, 1), from(i+1, 2), from(i+2, 1), from(i+2, 2), minus.from((i+1)%3, 2)[:3*g])
+	}
+}
+
+// crossLanes is cross2 of numbers side by side, given -b too.
+func (h *Solver) crossLanes(dst, a, b, c, d, minusB []float64) {
+	defer h.free(h.used)
+	w, e := h.raw(1, len(dst)).Data, h.raw(1, len(dst)).Data
+	kernels.Mul(w, b, c)
+	kernels.FMA(e, minusB, c, w)
+	kernels.Mul(w, minusB, c)
+	kernels.FMA(dst, a, d, w)
+	kernels.Add(dst, dst, e)
+}
+
 // Solutions writes the solutions of g systems of n rows with k right sides each, as Refined has them by
 // factors that LUs or LU wrote.
 func (h *Solver) Solutions(dst, a, factors, b []float64, n, k, g int, trans bool) {

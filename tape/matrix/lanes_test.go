@@ -103,6 +103,42 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// TestLanedExpansions holds determinants and cofactors of few rows side by side to those alone, bit for bit: of
+// numbers far apart, with zeros of both signs, or not finite.
+func TestLanedExpansions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 12))
+	h := new(Solver)
+	for n := leastLaned; LanedExpansion(n); n++ {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+			for odd := range 6 {
+				a := drawn(rng, g*n, n)
+				for range g {
+					a.Data[rng.IntN(len(a.Data))] *= []float64{1, 1e80, 0, math.Copysign(0, -1), 1e-200, math.Inf(1)}[rng.IntN(odd+1)]
+				}
+				if odd == 1 {
+					copy(a.Row(1), a.Row(0))
+				}
+				cofactors, dets := New(g*n, n), 0
+				h.ExpandedCofactors(cofactors.Data, a.Data, n, g)
+				h.ExpandedDets(a.Data, n, g, func(l int, f float64, e int) {
+					m, c := Of(a.Data[l*n*n:][:n*n], n, n), New(n, n)
+					if want, we := h.Det(m); !equals([]float64{f}, []float64{want}) || e != we {
+						t.Errorf("determinant of matrix %d of %d, %v, is %v 2^%d, alone %v 2^%d", l, g, m, f, e, want, we)
+					}
+					h.Cofactors(c.Data, m, Dense{}, nil)
+					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, c.Data) {
+						t.Errorf("cofactors of matrix %d of %d, %v, are %v, alone %v", l, g, m, got, c.Data)
+					}
+					dets++
+				})
+				if dets != g {
+					t.Errorf("%d determinants of %d", dets, g)
+				}
+			}
+		}
+	}
+}
+
 // TestLanedSolutions holds solutions side by side to those alone, bit for bit, of systems that may have
 // numbers far apart, or one that is not finite.
 func TestLanedSolutions(t *testing.T) {

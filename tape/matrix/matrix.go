@@ -100,10 +100,16 @@ func exponent(x []float64) int {
 	return e
 }
 
-// tame reports whether products of three cannot overflow, nor lose digits at the other end.
+// Sizes between which products of three cannot overflow, nor lose digits at the other end.
+const (
+	leastTame = 1e-90
+	mostTame  = 1e90
+)
+
+// tame reports whether all numbers that are not 0 lie between them.
 func tame(x []float64) bool {
 	for _, v := range x {
-		if v = math.Abs(v); v != 0 && !(v > 1e-90 && v < 1e90) {
+		if v = math.Abs(v); v != 0 && !(v > leastTame && v < mostTame) {
 			return false
 		}
 	}
