@@ -9,21 +9,36 @@ import (
 	"nabla/tape/pool"
 )
 
-var opDet, opLogabsdet, opDetsign, opCofactor, opCofactorAlong *Op
+var opDeterminant, opDet, opLogabsdet, opDetsign, opCofactor, opCofactorAlong *Op
 
 var determinantRows = []Op{
+	// opDeterminant holds f and e of determinants f 2^e: what is asked of one, and its derivative, read it.
+	{As: &opDeterminant, Matrices: 2, Name: "determinant", Args: "A, F", Hidden: true, Doc: "determinant as a fraction and an exponent of two, given the factors of A", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+					h.Dets(x[0], x[1], n, g, func(l int, f float64, e int) { dst[2*l], dst[2*l+1] = f, float64(e) })
+				})
+				return
+			}
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
+				f, e := h.DetBy(x[0], lu, perm)
+				dst[0], dst[1] = f, float64(e)
+			})
+		}},
 	// The derivative of det is the matrix of cofactors, which needs no inverse.
-	{As: &opDet, Matrices: 2, Name: "det_of", Args: "A, *F", Hidden: true, Doc: "determinant, given the factors of A", Lead: true,
+	{As: &opDet, Matrices: 2, Name: "det_of", Args: "A, *F", Hidden: true, Doc: "determinant, given the factors of A and what they say of it", Lead: true,
 		Run: func(c *run) { c.eachDeterminant(math.Ldexp) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i > 0 {
 				return None
 			}
 			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(t.Args(r)[0]), Attr{}, t.Args(r)...))
 		}},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative. Of few rows it
 	// needs no factors.
-	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Switches: [2]string{"logdet"}, Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A", Lead: true,
+	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Switches: [2]string{"logdet"}, Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A and what they say of it", Lead: true,
 		Run: func(c *run) {
 			c.eachDeterminant(func(f float64, e int) float64 {
 				if c.attr.Flag && f < 0 {
@@ -37,7 +52,7 @@ var determinantRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i > 0 {
 				return None
 			}
 			name := "slogdet"
@@ -50,30 +65,34 @@ var determinantRows = []Op{
 			}
 			return t.Apply(opZMul, t.behind2(ct, r), g)
 		}},
-	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A, *F", Hidden: true, Doc: "sign of the determinant, given the factors of A", Lead: true,
+	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A, *F", Hidden: true, Doc: "sign of the determinant, given the factors of A and what they say of it", Lead: true,
 		Run: func(c *run) { c.eachDeterminant(func(f float64, _ int) float64 { return kernels.SignOf(f) }) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
-	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A, *F", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T, given the factors of A", Lead: true,
+	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A, *F", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T, given the factors of A and its determinant", Lead: true,
 		Run: func(c *run) {
 			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedInverse(n)) {
-				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.CofactorsBy(dst, x[0], x[1], n, g) })
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+					h.CofactorsBy(dst, x[0], x[1], x[2], n, g)
+				})
 				return
 			}
 			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedExpansion(n)) {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.ExpandedCofactors(dst, x[0], n, g) })
 				return
 			}
-			c.eachOf([]int{2, 2, 2}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				var lu matrix.Dense
 				var perm []int
-				if len(x) == 2 {
+				var f, e float64
+				if len(x) > 1 {
 					lu, perm = factorsOf(h, x[1])
+					f, e = x[2].Data[0], x[2].Data[1]
 				}
-				h.Cofactors(dst, x[0], lu, perm)
+				h.Cofactors(dst, x[0], lu, perm, f, int(e))
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i > 0 {
 				return None
 			}
 			a := t.Args(r)[0]
@@ -135,34 +154,31 @@ var determinantRows = []Op{
 
 // eachDeterminant writes what f makes of the determinant of every matrix.
 func (c *run) eachDeterminant(f func(f float64, e int) float64) {
-	if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
+	if len(c.args) > 1 {
+		for i := range c.out {
+			c.out[i] = f(c.args[2][2*i], int(c.args[2][2*i+1]))
+		}
+		return
+	}
+	if n := last(c.shapes[0]); c.sideBySide(matrix.LanedExpansion(n)) {
 		c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
-			write := func(l int, v float64, e int) { dst[l] = f(v, e) }
-			if matrix.LanedExpansion(n) {
-				h.ExpandedDets(x[0], n, g, write)
-			} else {
-				h.Dets(x[0], x[1], n, g, write)
-			}
+			h.ExpandedDets(x[0], n, g, func(l int, v float64, e int) { dst[l] = f(v, e) })
 		})
 		return
 	}
-	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-		if len(x) == 1 {
-			dst[0] = f(h.Det(x[0]))
-			return
-		}
-		lu, perm := factorsOf(h, x[1])
-		dst[0] = f(h.DetBy(x[0], lu, perm))
-	})
+	c.eachOf([]int{2, 0}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { dst[0] = f(h.Det(x[0])) })
 }
 
 // withFactors are the arguments of what reads the determinant: a and, where it is not a sum of
-// few products, its factors.
+// few products, its factors and what they say of it.
 func (t *Tape) withFactors(a Ref) []Ref {
-	if last(t.Shape(a)) <= matrix.Expanded {
+	s := t.Shape(a)
+	n := last(s)
+	if n <= matrix.Expanded {
 		return []Ref{a}
 	}
-	return []Ref{a, t.lu(a)}
+	f := t.lu(a)
+	return []Ref{a, f, t.view(opDeterminant, append(slices.Clone(s[:len(s)-2]), 1, 2), a, f)}
 }
 
 // cofactorAlong appends the derivative of the cofactors of a matrix, the first of args,

@@ -707,27 +707,27 @@ func TestMatrixBits(t *testing.T) {
 	}
 }
 
-// TestOneFactorisation holds plans to one factorisation of a matrix, whatever is asked of it.
+// TestOneFactorisation holds plans to one factorisation of a matrix, and one determinant, whatever is asked of it.
 func TestOneFactorisation(t *testing.T) {
 	in := map[string]*tensor.Tensor{"A": drawnMatrix(rand.New(rand.NewPCG(1, 2)), tensor.Shape{5, 5}, "positive"), "b": tensor.New(5)}
 	for _, text := range []string{
 		"b @ solve(A, b) + logdet(A)",
 		"sum(inv(A)) + sum(solve(A, b)) + slogdet(A)[1]",
 		"sum(solve(A + A, b)) * logdet(A + A)", // equal, but twice in the program
+		"det(A) + slogdet(A)[0] * slogdet(A)[1]",
+		"det(A + A) * logdet(A + A)",
 	} {
 		s, want, err := recorded(matrixQuestion(t, "grad", text, in))
 		if err != nil {
 			t.Fatal(err)
 		}
-		count := 0
+		count := map[*Op]int{}
 		p := s.t.plan(want)
 		for _, st := range p.order {
-			if s.t.ins[st].Op() == opLU {
-				count++
-			}
+			count[s.t.ins[st].Op()]++
 		}
-		if count != 1 {
-			t.Errorf("the gradient of %s factorises %d times", text, count)
+		if count[opLU] != 1 || count[opDeterminant] != 1 {
+			t.Errorf("the gradient of %s factorises %d times and takes %d determinants", text, count[opLU], count[opDeterminant])
 		}
 	}
 }

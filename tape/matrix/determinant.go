@@ -101,8 +101,8 @@ func (h *Solver) factorRest(a, lu Dense, perm []int) Dense {
 }
 
 // Cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
-// of the determinant. Up to Expanded rows it needs no factors.
-func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int) {
+// of the determinant, f 2^e. Up to Expanded rows it needs neither factors nor that.
+func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e int) {
 	n, x := a.N, a.Data
 	switch n {
 	case 1:
@@ -121,26 +121,15 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int) {
 		}
 		return
 	}
-	switch {
-	case wellPivoted(lu) && n <= mostLaned: // as side by side
-		f, e := h.DetBy(a, lu, perm)
-		spreadCofactors(dst, h.refinedInverse(a, lu, perm, false).Data, n, f, e)
-		return
-	case wellPivoted(lu):
-		inv, by := Dense{}, 1.0
-		if n <= exactRows {
-			inv = h.refinedInverse(a, lu, perm, true)
-			r, trace := h.factorRest(a, lu, perm), 0.0
-			for i, p := range perm {
-				trace += kernels.Dot(r.Row(i), inv.Row(p))
-			}
-			by = defect(trace)
-		} else {
-			inv = h.Refined(a, lu, perm, h.eye(n), true)
-		}
-		f, e := h.pivots(lu, perm, by)
-		for i, v := range inv.Data {
-			dst[i] = float64(f * v)
+	if wellPivoted(lu) {
+		switch {
+		case n <= mostLaned: // as side by side
+			spreadCofactors(dst, h.refinedInverse(a, lu, perm, false).Data, n, f, e)
+			return
+		case n <= exactRows:
+			kernels.MulScalar(dst, h.refinedInverse(a, lu, perm, true).Data, f)
+		default:
+			kernels.MulScalar(dst, h.Refined(a, lu, perm, h.eye(n), true).Data, f)
 		}
 		Of(dst, n, n).Scale(e)
 		return
@@ -166,15 +155,27 @@ func spreadCofactors(dst, inv []float64, n int, f float64, e int) {
 
 // A Diagonal is a matrix in the basis of its singular vectors, for derivatives of its cofactors along any directions.
 type Diagonal struct {
-	u, v Dense
-	s    []float64
-	sign float64 // the determinant of both bases together
+	u, v, ut, vt Dense
+	s            []float64
+	sign         float64 // the determinant of both bases together
+	pairs        Dense   // of the cofactors, products of all singular values but two, with that sign
 }
 
 // DiagonalOf is that of a square matrix, in memory of its own.
 func (h *Solver) DiagonalOf(a Dense) *Diagonal {
 	u, s, v, sign := h.signedSVD(a)
-	return &Diagonal{Of(slices.Clone(u.Data), u.M, u.N), Of(slices.Clone(v.Data), v.M, v.N), slices.Clone(s), sign}
+	w := &Diagonal{u.Clone(), v.Clone(), u.T(), v.T(), slices.Clone(s), sign, New(u.N, u.N)}
+	for i := range s {
+		for j := range s {
+			w.pairs.Row(i)[j] = w.without(i, j)
+		}
+	}
+	return w
+}
+
+// without is the product of all singular values but those at some places, with the sign of the bases.
+func (w *Diagonal) without(left ...int) float64 {
+	return float64(w.sign * productWithout(w.s, left...))
 }
 
 // CofactorsAlong writes the derivative of the cofactors of a matrix along directions g, the
@@ -183,15 +184,39 @@ func (h *Solver) DiagonalOf(a Dense) *Diagonal {
 // row of each direction, one row left out and the others of the matrix is a sum over the
 // permutations of those rows.
 func (h *Solver) CofactorsAlong(dst []float64, w *Diagonal, g []Dense) {
-	u, s, v := w.u, w.s, w.v
-	n := u.N
+	n := w.u.N
 	e := make([]Dense, len(g)) // Uᵀ g V
 	for d := range g {
-		e[d] = h.times(h.times(u, g[d]), v.T())
+		e[d] = h.times(h.times(w.u, g[d]), w.vt)
 	}
-	z := New(n, n)
-	all := permutations(len(g) + 1)
-	rows := make([]int, 0, len(g)+1) // the row left out, and that of each direction
+	z := h.New(n, n)
+	if len(g) == 1 {
+		w.alongOne(z, e[0])
+	} else {
+		w.alongMany(z, e)
+	}
+	copy(dst, h.times(h.times(w.ut, z), w.v).Data)
+}
+
+// alongOne is alongMany of one direction.
+func (w *Diagonal) alongOne(z, e Dense) {
+	n := z.N
+	for i := range n {
+		row, pairs := z.Row(i), w.pairs.Row(i)
+		for j, p := range pairs {
+			if j != i {
+				row[i] = math.FMA(p, e.Data[j*n+j], row[i])
+				row[j] = math.FMA(p, -e.Data[j*n+i], row[j])
+			}
+		}
+	}
+}
+
+// alongMany adds to z the derivatives of the cofactors of the diagonal along directions.
+func (w *Diagonal) alongMany(z Dense, along []Dense) {
+	n := z.N
+	all := permutations(len(along) + 1)
+	rows := make([]int, 0, len(along)+1) // the row left out, and that of each direction
 	var choose func()
 	choose = func() {
 		if len(rows) < cap(rows) {
@@ -204,10 +229,10 @@ func (h *Solver) CofactorsAlong(dst []float64, w *Diagonal, g []Dense) {
 			}
 			return
 		}
-		p := float64(w.sign * productWithout(s, rows...))
+		p := w.without(rows...)
 		for k, to := range all {
 			term := 1.0
-			for d, m := range e {
+			for d, m := range along {
 				term *= m.Data[rows[d+1]*n+rows[to[d+1]]]
 			}
 			if k%2 == 1 {
@@ -218,7 +243,6 @@ func (h *Solver) CofactorsAlong(dst []float64, w *Diagonal, g []Dense) {
 		}
 	}
 	choose()
-	copy(dst, h.times(h.times(u.T(), z), v).Data)
 }
 
 // permutations lists those of 0 … n-1, each one exchange from the one before, so that even

@@ -378,19 +378,19 @@ func (h *Solver) TriSolves(dst, l, b []float64, n, k, g int, upper, trans bool) 
 	y.apart(dst, n*k)
 }
 
-// CofactorsBy writes the cofactors of g matrices of n rows, as Cofactors does by factors that LUs wrote.
-func (h *Solver) CofactorsBy(dst, a, factors []float64, n, g int) {
+// CofactorsBy writes the cofactors of g matrices of n rows, as Cofactors does by factors that LUs wrote and
+// determinants, of each a fraction and an exponent.
+func (h *Solver) CofactorsBy(dst, a, factors, dets []float64, n, g int) {
 	inverses := h.raw(g, n*n)
 	h.Inverses(inverses.Data, a, factors, n, g) // of what is singular they mean nothing
-	h.Dets(a, factors, n, g, func(l int, f float64, e int) {
-		one, to := factors[l*(n*n+n):][:n*n+n], dst[l*n*n:][:n*n]
-		lu := Of(one[:n*n], n, n)
+	for l := range g {
+		to, lu, f, e := dst[l*n*n:][:n*n], Of(factors[l*(n*n+n):][:n*n], n, n), dets[2*l], int(dets[2*l+1])
 		if wellPivoted(lu) {
 			spreadCofactors(to, inverses.Row(l), n, f, e)
-			return
+		} else {
+			h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil, f, e) // which go by the singular values
 		}
-		h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil) // which go by the singular values
-	})
+	}
 }
 
 // permuted are g matrices of n rows with their rows in the order of the factors, side by side.

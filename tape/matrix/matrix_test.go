@@ -325,7 +325,8 @@ func TestMemory(t *testing.T) {
 			"cofactor": func(h *Solver) []Dense {
 				x := New(n, n)
 				lu, p := h.LU(a)
-				h.Cofactors(x.Data, a, lu, p)
+				f, e := h.DetBy(a, lu, p)
+				h.Cofactors(x.Data, a, lu, p, f, e)
 				return []Dense{x}
 			},
 			"cholesky": func(h *Solver) []Dense { l, _, _ := h.Cholesky(s); return []Dense{l} },
@@ -377,6 +378,27 @@ func TestRefinedAll(t *testing.T) {
 						t.Fatalf("system %d of %d with %d rows, %d right sides, transposed %v, differs from that alone", s, many, n, k, trans)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestAlongOne holds the derivative of cofactors along one direction to the sum over permutations, bit for bit, of
+// singular matrices too.
+func TestAlongOne(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 13))
+	h := new(Solver)
+	for n := 1; n <= 6; n++ {
+		for range 20 {
+			a, e := drawn(rng, n, n), drawn(rng, n, n)
+			if rng.IntN(2) == 0 {
+				copy(a.Row(rng.IntN(n)), a.Row(0))
+			}
+			w, got, want := h.DiagonalOf(a), New(n, n), New(n, n)
+			w.alongOne(got, e)
+			w.alongMany(want, []Dense{e})
+			if !sameBits(got, want) {
+				t.Errorf("the derivative of the cofactors of %v along %v is %v, by permutations %v", a, e, got, want)
 			}
 		}
 	}
