@@ -122,16 +122,7 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e 
 		return
 	}
 	if wellPivoted(lu) {
-		switch {
-		case n <= mostLaned: // as side by side
-			spreadCofactors(dst, h.refinedInverse(a, lu, perm, false).Data, n, f, e)
-			return
-		case n <= exactRows:
-			kernels.MulScalar(dst, h.refinedInverse(a, lu, perm, true).Data, f)
-		default:
-			kernels.MulScalar(dst, h.Refined(a, lu, perm, h.eye(n), true).Data, f)
-		}
-		Of(dst, n, n).Scale(e)
+		spreadCofactors(dst, h.refinedInverse(a, lu, perm).Data, n, f, e)
 		return
 	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
@@ -145,11 +136,8 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e 
 
 // spreadCofactors writes f 2^e times the transpose of an inverse.
 func spreadCofactors(dst, inv []float64, n int, f float64, e int) {
-	for i := range n {
-		for j := range n {
-			dst[i*n+j] = float64(f * inv[j*n+i])
-		}
-	}
+	kernels.TransposeLarge(dst, n, inv, n, n, n)
+	kernels.MulScalar(dst, dst, f)
 	Of(dst, n, n).Scale(e)
 }
 

@@ -294,10 +294,13 @@ func TestFew(t *testing.T) {
 						}
 					}
 				}
-				inv, want := h.refinedInverse(a, few.lu, few.perm, trans), h.Refined(a, few.lu, few.perm, Eye(n), trans)
+				if trans {
+					continue
+				}
+				inv, want := h.refinedInverse(a, few.lu, few.perm), h.Refined(a, few.lu, few.perm, Eye(n), false)
 				for i, v := range inv.Data {
 					if w := want.Data[i]; !(math.Abs(v-w) <= 0x1p-51*math.Abs(w)) {
-						t.Errorf("element %d of the inverse of %v, transposed %v: %v, as a solution %v", i, a, trans, v, w)
+						t.Errorf("element %d of the inverse of %v: %v, as a solution %v", i, a, v, w)
 					}
 				}
 			}

@@ -117,42 +117,50 @@ func (h *Solver) correctEach(x, r Dense, k int) {
 	}
 }
 
-// Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its
-// columns permuted.
+// Inverse writes the inverse of a, by its factors, to dst.
 func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
-	n := a.N
-	if n <= exactRows {
-		copy(dst, h.refinedInverse(a, lu, perm, false).Data)
+	if a.N <= exactRows {
+		copy(dst, h.refinedInverse(a, lu, perm).Data)
 		return
 	}
-	x := h.eye(n)
+	h.inverseBy(Of(dst, a.N, a.N), lu, perm)
+}
+
+// inverseBy writes the inverse by the factors alone: U⁻¹ L⁻¹ with its columns permuted.
+func (h *Solver) inverseBy(dst, lu Dense, perm []int) {
+	x := h.eye(lu.N)
 	h.triInverse(triangle{part: lu.all(), unit: true}, x.all())
 	h.triSolve(triangle{part: lu.all(), upper: true}, x.all())
-	for i := range n {
-		row := dst[i*n:][:n]
+	for i := range lu.N {
+		row := dst.Row(i)
 		for j, v := range x.Row(i) {
 			row[perm[j]] = v
 		}
 	}
 }
 
-// refinedInverse is the inverse x of op(a), corrected as Refined is: x times the residual says as
+// refinedInverse is the inverse x of a, corrected as Refined is: x times the residual says as
 // much as another solution would, in half the time.
-func (h *Solver) refinedInverse(a, lu Dense, perm []int, trans bool) Dense {
-	one := h.eye(a.N)
-	if a.N <= fewInverse {
-		h.system.set(a, lu, perm, !trans) // whose solutions are the rows
-		for i := range a.N {
+func (h *Solver) refinedInverse(a, lu Dense, perm []int) Dense {
+	n, one := a.N, h.eye(a.N)
+	if n <= fewInverse {
+		h.system.set(a, lu, perm, true) // whose solutions are the rows
+		for i := range n {
 			h.system.refine(one.Row(i))
 		}
 		return one
 	}
-	x := h.clone(one)
-	h.luSolve(lu, perm, x, trans)
+	x := h.raw(n, n)
+	if n <= shortSide { // by sums with twice the digits
+		copy(x.Data, one.Data)
+		h.luSolve(lu, perm, x, false)
+	} else {
+		h.inverseBy(x, lu, perm)
+	}
 	if !finite(x.Data) {
 		return x
 	}
-	r := h.Residuals(a, x, one, trans)
+	r := h.Residuals(a, x, one, false)
 	if r = h.times(x, r); finite(r.Data) {
 		kernels.Accumulate(x.Data, r.Data)
 	}
