@@ -107,6 +107,27 @@ func TestBlockedLU(t *testing.T) {
 	}
 }
 
+// TestPivot asks for the first of the largest numbers, or the first NaN, at every place of columns of many lengths.
+func TestPivot(t *testing.T) {
+	for n := 1; n <= 70; n++ {
+		for at := range n {
+			for _, v := range []float64{0, 2, -2, math.Inf(-1), math.NaN()} {
+				x := make([]float64, n)
+				for i := range x {
+					x[i] = []float64{0, 0.5, -1, 1}[i%4]
+				}
+				x[at], x[n-1] = v, v
+				want := slices.IndexFunc(x, func(y float64) bool {
+					return y != y || v == v && math.Abs(y) == max(math.Abs(slices.Max(x)), math.Abs(slices.Min(x)))
+				})
+				if p, best := pivot(x); p != want || math.Abs(x[want]) != best && best == best {
+					t.Errorf("the pivot of %v is %d, %v, want %d", x, p, best, want)
+				}
+			}
+		}
+	}
+}
+
 // TestResiduals holds residuals by products to those by sums with twice the digits.
 func TestResiduals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
