@@ -96,13 +96,13 @@ func (s *fewSystem) refine(b []float64) {
 	n := s.n
 	copy(rest[:], b)
 	s.solve(b)
-	if !finite(b) {
+	if !finiteFew(b) {
 		return
 	}
 	for i := range n {
 		rest[i] = residual(rest[i], b, s.rows[i][:n])
 	}
-	if s.solve(rest[:n]); finite(rest[:n]) {
+	if s.solve(rest[:n]); finiteFew(rest[:n]) {
 		for i := range b {
 			b[i] += rest[i]
 		}

@@ -87,12 +87,24 @@ func (a Dense) Scale(e int) {
 // and where an entry is not finite.
 func (a Dense) Exponent() int { return exponent(a.Data) }
 
+// fewNumbers are looked at one by one, more by kernels: for matrices of 3 rows calls took a quarter of the time.
+const fewNumbers = 16
+
 // exponent is that of all numbers of x.
 func exponent(x []float64) int {
 	if len(x) == 0 {
 		return 0
 	}
-	big := max(kernels.Max(x), -kernels.Min(x))
+	big := 0.0
+	if len(x) < fewNumbers {
+		for _, v := range x {
+			if v = math.Abs(v); v > big || v != v {
+				big = v
+			}
+		}
+	} else {
+		big = max(kernels.Max(x), -kernels.Min(x))
+	}
 	if big == 0 || big-big != 0 {
 		return 0
 	}
@@ -118,10 +130,15 @@ func tame(x []float64) bool {
 
 // finite reports whether all numbers are.
 func finite(x []float64) bool {
-	if len(x) >= 16 {
-		low, high := kernels.Min(x), kernels.Max(x)
-		return low-low == 0 && high-high == 0
+	if len(x) < fewNumbers {
+		return finiteFew(x)
 	}
+	low, high := kernels.Min(x), kernels.Max(x)
+	return low-low == 0 && high-high == 0
+}
+
+// finiteFew is finite for few numbers; it stands where it is called.
+func finiteFew(x []float64) bool {
 	for _, v := range x {
 		if v-v != 0 {
 			return false
