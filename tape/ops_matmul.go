@@ -123,7 +123,7 @@ var matmulRows = []Op{
 		p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-1].Size(), n}), c.t.reshape(y, tensor.Shape{b[:len(b)-1].Size(), n}), false, true)
 		return c.t.reshape(p, append(slices.Clone(lead(a)), lead(b)...))
 	}},
-	{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
+	{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(ravel(x) * ravel(y))"},
 	{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
 	{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices, vectors or tensors", Call: func(c *call) value {
 		x, y := c.ref(0), c.ref(1)

@@ -51,12 +51,16 @@ var runningRows = []Op{
 			c.lo.fail(c.where(1), "type", "diff cannot be taken %d times", times)
 		}
 		x, axis := c.lineOf(2)
-		if n := c.t.Shape(x)[len(c.t.Shape(x))+axis]; times > n {
+		n := c.t.Shape(x)[len(c.t.Shape(x))+axis]
+		if n == 0 {
+			return x // as NumPy has it, of nothing there are no differences
+		}
+		if times > n {
 			c.fail("shape", "diff of too few elements: shape %v", c.t.Shape(c.ref(0)))
 		}
-		for range times {
-			n := c.t.Shape(x)[len(c.t.Shape(x))+axis]
+		for ; times > 0; times-- {
 			x = c.t.Apply(opSub, c.t.slice(x, axis, 1, n, 1), c.t.slice(x, axis, 0, n-1, 1))
+			n--
 		}
 		return x
 	}},

@@ -195,9 +195,9 @@ func (c *call) target(s []int, size int) tensor.Shape {
 	}
 	if free >= 0 && n > 0 && size%n == 0 {
 		out[free] = size / n
-		n = size
+		return out
 	}
-	if n != size || free >= 0 && n == 0 {
+	if n != size || free >= 0 {
 		hint := "a size of -1 is what the others leave"
 		if free >= 0 {
 			hint = "the other sizes do not divide " + itoa(size)

@@ -125,6 +125,9 @@ var values = []struct {
 	{"randn(shape=4).shape[0]", "4", nil},
 	{"reshape(x, 3, 2)[2]", "[5, 6]", xs("x=[1, 2, 3, 4, 5, 6]")},
 	{"reshape(x, shape=(3, -1))[2]", "[5, 6]", xs("x=[1, 2, 3, 4, 5, 6]")},
+	{"(reshape(x, -1).shape, reshape(x, (3, -1)).shape, ravel(x).shape)", "((0), (3, 0), (0))", xs("x=zeros(2, 0)")}, // of no elements, the rest of sizes above 0 is 0
+	{"(diff(x).shape, diff(x, 3).shape, diff(x, 1, 0).shape, diff([3, 1, 4, 1], 3))", "((2, 0), (2, 0), (1, 0), [-11])", xs("x=zeros(2, 0)")},
+	{"(vdot(x, [[1, 2], [3, 4], [5, 6]]), vdot([2], 3))", "(91, 6)", xs("x=[[1, 2, 3], [4, 5, 6]]")}, // elements in their order, whatever the shapes
 	{"broadcast_to(x, 2, 3)[1]", "[1, 2, 3]", xs("x=[1, 2, 3]")},
 	// indexing, as NumPy
 	{"x[0]", "[1, 2, 3]", xs("x=[[1, 2, 3], [4, 5, 6]]")},

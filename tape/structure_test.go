@@ -85,7 +85,7 @@ var structural = map[string][]string{
 	// products
 	"matmul":    {"m @ n", "u @ q", "q @ u", "u @ v", "c @ p", "u @ c[0]", "c[:, :, :3] @ q", "q @ c", "c @ swapaxes(c, 1, 2)", "matmul(m, n)", "m.T @ m", "m @ m.T", "c[:1] @ c[0].T", "dot(s, m)"},
 	"inner":     {"inner(u, v)"},
-	"vdot":      {"vdot(m, m + 1)"},
+	"vdot":      {"vdot(m, m + 1)", "vdot(m, n)"},
 	"outer":     {"outer(u, v)", "outer(u, p)"},
 	"kron":      {"kron(m, n)", "kron(q, m)", "kron(u, v)", "kron(m, u)"},
 	"cross":     {"cross(u, v)", "cross(m, u)", "cross(u[:2], n)"},
