@@ -242,6 +242,9 @@ var (
 	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return l.Fold() }
 )
 
+// MaxAbs is the largest size of an element, NaN if any is NaN, -Inf for none.
+func MaxAbs(x []float64) float64 { return max(Max(x), -Min(x)) }
+
 // Max is the largest element, NaN if any is NaN, -Inf for none.
 var Max = func(x []float64) float64 {
 	m := math.Inf(-1)

@@ -355,13 +355,13 @@ func (w *spreader) seenRows(p *pace, numbers []float64, step int, x []float64, n
 		most = max(most, math.Abs(w.place.num*numbers[k*step]))
 	}
 	if p.to == len(x) {
-		left = largestSize(w.out[to:][:n*p.to])
+		left = kernels.MaxAbs(w.out[to:][:n*p.to])
 	} else {
 		for k := range n {
-			left = max(left, largestSize(w.out[to+k*p.to:][:len(x)]))
+			left = max(left, kernels.MaxAbs(w.out[to+k*p.to:][:len(x)]))
 		}
 	}
-	w.look.add(loss{most * largestSize(x), left})
+	w.look.add(loss{most * kernels.MaxAbs(x), left})
 }
 
 // seen looks at a line for cancellation.

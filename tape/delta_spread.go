@@ -256,13 +256,10 @@ func (f *factoring) join(x *term) {
 	x.factors = slices.Delete(x.factors, i, i+1)
 }
 
-// largestSize is the largest size of numbers; NaN where one is.
-func largestSize(x []float64) float64 { return max(kernels.Max(x), -kernels.Min(x)) }
-
 // runMeet adds factors of terms that meet later than in rows.
 func runMeet(c *run) {
 	kernels.Add(c.out, c.args[0], c.args[1])
-	most, left := largestSize(c.args[0]), largestSize(c.out)
+	most, left := kernels.MaxAbs(c.args[0]), kernels.MaxAbs(c.out)
 	if most > cancels*left {
 		for i := range c.out {
 			c.out[i] = math.NaN()

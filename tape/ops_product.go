@@ -363,6 +363,5 @@ const leastBounded = 4
 // boundedProduct reports whether products of these operands are finite for their largest numbers
 // alone: a sum has no more terms than either has numbers, and each rounding less than doubles it.
 func boundedProduct(x, y []float64) bool {
-	most := func(x []float64) float64 { return max(kernels.Max(x), -kernels.Min(x)) }
-	return most(x)*most(y)*2*float64(min(len(x), len(y))) <= math.MaxFloat64
+	return kernels.MaxAbs(x)*kernels.MaxAbs(y)*2*float64(min(len(x), len(y))) <= math.MaxFloat64
 }

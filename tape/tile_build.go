@@ -153,7 +153,7 @@ func (b *tileBuilder) inMemory(r Ref) int32 {
 // result is the place for r.
 func (b *tileBuilder) result(r Ref) int32 {
 	switch {
-	case b.isSummed(r) && !b.lives(r):
+	case b.alongs && b.p.inWindow(r):
 		b.windows = append(b.windows, r)
 		return b.inMemory(r)
 	case !b.lives(r):

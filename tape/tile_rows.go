@@ -55,8 +55,7 @@ func (c *tileCode) stride() int {
 
 // rows runs tiles that are rows, and parts of the first and last one.
 func (w *room) rows(tp *tileProgram, code *tileCode, calls []kernels.Call, from, end int, in *tiling) {
-	direct := in.direct
-	at := w.at[len(direct):]
+	at := w.at[len(in.direct):]
 	for from < end {
 		row, column := from/code.each, from%code.each
 		n, tiles := min(code.each-column, end-from), 1
@@ -76,12 +75,8 @@ func (w *room) rows(tp *tileProgram, code *tileCode, calls []kernels.Call, from,
 			}
 		}
 		w.turn(from)
-		for i, d := range direct {
-			if d != nil {
-				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
-			}
-		}
-		from += n * w.run(tp, code, calls, len(direct), n, tiles)
+		w.point(in, from)
+		from += n * w.run(tp, code, calls, len(in.direct), n, tiles)
 	}
 	clear(w.each)
 	w.each = w.each[:0]

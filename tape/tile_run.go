@@ -118,16 +118,20 @@ func (x *execution) close(tp *tileProgram, at *tiling) {
 		t.isSane(tp.kept[i].ref, !at.odd[i].Load())
 	}
 	for i, s := range tp.sums {
-		total := 0.0
-		for b, v := range at.sums[i*blocks : (i+1)*blocks] {
-			if b == 0 {
-				total = v
-			} else {
-				total += v
-			}
-		}
-		t.num[s.ref] = round(t.ins[s.ref].dtype, total)
+		t.num[s.ref] = round(t.ins[s.ref].dtype, sumOfBlocks(at.sums[i*blocks:(i+1)*blocks]))
 	}
+}
+
+// sumOfBlocks adds up blocks of a sum in order, which begins with the first one's own.
+func sumOfBlocks(blocks []float64) (total float64) {
+	for b, v := range blocks {
+		if b == 0 {
+			total = v
+		} else {
+			total += v
+		}
+	}
+	return total
 }
 
 // A room is what tiles of one goroutine work with, kept from one program, and question,
@@ -283,11 +287,7 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 			}
 		}
 		w.turn(from)
-		for i, d := range direct {
-			if d != nil {
-				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
-			}
-		}
+		w.point(in, from)
 		for i := range tp.moved {
 			m := &tp.moved[i]
 			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n, edges)
@@ -295,6 +295,15 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 			tiles = min(tiles, many/n)
 		}
 		from += n * w.run(tp, code, calls, len(direct), n, tiles)
+	}
+}
+
+// point has operands in memory begin at an element.
+func (w *room) point(in *tiling, from int) {
+	for i, d := range in.direct {
+		if d != nil {
+			w.at[len(in.direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
+		}
 	}
 }
 

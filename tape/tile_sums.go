@@ -117,7 +117,7 @@ func (p *Plan) sumsAlong(r Ref, full bool) bool {
 // sumAlong notes the sum r of a, which is at a place in memory, or in a window.
 func (b *tileBuilder) sumAlong(r, a Ref) {
 	s, axes := b.p.t.Shape(a), b.p.t.Attr(r).Axes
-	x := axisSum{ref: r, place: int(-1 - b.where[a]), window: !b.lives(a)}
+	x := axisSum{ref: r, place: int(-1 - b.where[a]), window: b.p.inWindow(a)}
 	switch {
 	case b.p.t.single(r):
 		x.inner, x.all = 1, true
@@ -127,11 +127,6 @@ func (b *tileBuilder) sumAlong(r, a Ref) {
 		x.inner = s[len(axes):].Size()
 	}
 	b.along = append(b.along, x)
-}
-
-// isSummed reports whether r is added up so.
-func (b *tileBuilder) isSummed(r Ref) bool {
-	return b.alongs && slices.ContainsFunc(b.refs, func(u Ref) bool { return b.p.sumsAlong(u, b.full) && b.p.same[b.p.t.Args(u)[0]] == r })
 }
 
 // An alongRun is one run of a tile program with sums over some axes.
@@ -231,7 +226,7 @@ func (c *alongRun) close(i int) {
 }
 
 // total is the full sum i, of the blocks of all workers in their order.
-func (c *alongRun) total(i int) (total float64) {
+func (c *alongRun) total(i int) float64 {
 	var now blockSums
 	for w := range c.at {
 		if c.at[w].full == nil {
@@ -246,14 +241,7 @@ func (c *alongRun) total(i int) (total float64) {
 	if now.at > 0 {
 		now.blocks = append(now.blocks, now.lanes.Fold())
 	}
-	for k, v := range now.blocks {
-		if k == 0 {
-			total = v
-		} else {
-			total += v
-		}
-	}
-	return total
+	return sumOfBlocks(now.blocks)
 }
 
 // add adds the next numbers.

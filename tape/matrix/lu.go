@@ -70,7 +70,7 @@ func (f *luFactors) exact(h *Solver) {
 
 // pivot is the first of the largest numbers of x, or the first NaN.
 func pivot(x []float64) (p int, best float64) {
-	best = max(kernels.Max(x), -kernels.Min(x))
+	best = kernels.MaxAbs(x)
 	for i, v := range x {
 		if v = math.Abs(v); v == best || v != v {
 			return i, best

@@ -103,7 +103,7 @@ func exponent(x []float64) int {
 			}
 		}
 	} else {
-		big = max(kernels.Max(x), -kernels.Min(x))
+		big = kernels.MaxAbs(x)
 	}
 	if big == 0 || big-big != 0 {
 		return 0
