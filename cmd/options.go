@@ -168,12 +168,14 @@ func (o *engineOptions) settle(s streams, quiet bool) (err error) {
 	}
 	if strings.HasSuffix(o.MaxMemory, "%") {
 		o.recorded = mostRecorded
+		// Collect harder before it is reached. It stops the world: not for a one-liner.
+		time.AfterFunc(long, func() { debug.SetMemoryLimit(o.limit) })
+	} else {
+		debug.SetMemoryLimit(o.limit)
 	}
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
-	// Collect harder before it is reached. It stops the world: not for a one-liner.
-	time.AfterFunc(long, func() { debug.SetMemoryLimit(o.limit) })
 	switch {
 	case o.Timeout < 0:
 		return usage("", "--timeout %v: it is more than 0", o.Timeout)

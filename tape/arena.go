@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+	"unsafe"
 
 	"nabla/kernels/pages"
 )
@@ -69,9 +70,19 @@ func (a *arena[T]) take(n int) []T {
 		}
 		a.mu.Unlock()
 	}
+	if pages.Scarce(room * int(unsafe.Sizeof(*new(T)))) {
+		a.empty()
+	}
 	m := pages.Fresh[T](room)[:n:room]
 	poison(m)
 	return m
+}
+
+// empty leaves all its memory to the collector.
+func (a *arena[T]) empty() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.idle, a.held = nil, 0
 }
 
 // give takes back memory that nobody reads any more. Where there is too much, other sizes
@@ -112,6 +123,9 @@ func (s *spare[T]) take(n int, more *arena[T]) []T {
 		s.idle[room] = l[:len(l)-1]
 		s.held -= room
 		return m[:n]
+	}
+	if pages.Scarce(room * int(unsafe.Sizeof(*new(T)))) {
+		s.clear(0)
 	}
 	return more.take(n)
 }

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -136,5 +137,18 @@ func TestArenaBound(t *testing.T) {
 	}
 	if _, there := a.idle[len(m)]; there && len(a.idle[len(m)]) == 0 {
 		t.Error("an empty list stays")
+	}
+}
+
+// TestArenaScarce: what an execution and those before it keep makes room for what does not fit beside it.
+func TestArenaScarce(t *testing.T) {
+	const n = 1 << 18
+	var s spare[float64]
+	var more arena[float64]
+	s.keep(s.take(n, &more), n)
+	more.give(more.take(n))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1))
+	if s.take(2*n, &more); s.held != 0 || more.held != 0 {
+		t.Errorf("%d and %d numbers are kept where nothing is left", s.held, more.held)
 	}
 }

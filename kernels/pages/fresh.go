@@ -3,17 +3,24 @@
 package pages
 
 import (
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"unsafe"
 )
 
 // Fresh is memory for n numbers, whatever they are, on large pages where it is large. What
 // make gives is cleared where the collector has had it back, by one thread: a result of 16 MB
-// waited 1.2 ms for that. The memory of a strings.Builder is not.
+// waited 1.2 ms for that. The memory of a strings.Builder is not. Where memory is Scarce, what nobody
+// reads any more is collected first.
 func Fresh[T float32 | float64](n int) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	if n < 1<<9 { // what costs little is not worth a trick
 		return make([]T, n)
+	}
+	if Scarce(n * size) {
+		debug.FreeOSMemory()
 	}
 	var b strings.Builder
 	b.Grow(n * size)
@@ -21,4 +28,24 @@ func Fresh[T float32 | float64](n int) []T {
 	m := unsafe.Slice((*T)(unsafe.Pointer(unsafe.StringData(b.String()))), n)
 	Huge(m)
 	return m
+}
+
+// leastScarce is how many bytes ask whether they are to be had.
+const leastScarce = 1 << 20
+
+// Scarce is whether so many bytes, 1 MB and more, would be above what the process may take
+// (debug.SetMemoryLimit), what nobody reads any more included. The collector by itself begins when they
+// are taken, beside who writes to them: two values of which each may take the most there is were
+// there at once though the first was dead.
+func Scarce(bytes int) bool {
+	if bytes < leastScarce {
+		return false
+	}
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return false
+	}
+	has := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(has[:])
+	return has[0].Value.Uint64()+uint64(bytes) > uint64(limit)
 }
