@@ -52,12 +52,12 @@ func allRuns(dst, x []float64, n int) {
 }
 
 // placesBy is Places by machine code where there are whole vectors.
-func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, lanes int) placing {
+func placesBy(kernel func(dst *int, x *float64, n, vectors int) bool, lanes int) placing {
 	return func(dst []int, x []float64, n int) bool {
 		whole := len(x) &^ (lanes - 1)
 		if whole > 0 {
 			_ = dst[len(x)-1]
-			if !kernel(&dst[0], &x[0], float64(n), whole/lanes) {
+			if !kernel(&dst[0], &x[0], n, whole/lanes) {
 				return false
 			}
 		}

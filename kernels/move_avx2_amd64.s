@@ -4,34 +4,36 @@
 
 #include "textflag.h"
 
-// func placesAVX2(dst *int, x *float64, n float64, vectors int) (all bool)
-// Requires: AVX
+// func placesAVX2(dst *int, x *float64, n int, vectors int) (all bool)
+// Requires: AVX, AVX2
 TEXT ·placesAVX2(SB), NOSPLIT, $0-33
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         vectors+24(FP), DX
-	VBROADCASTSD w4330000000000000<>+0(SB), Y2
-	VBROADCASTSD n+16(FP), Y0
+	VBROADCASTSD w4330000000000000<>+0(SB), Y0
 	VXORPD       Y1, Y1, Y1
-	VXORPD       Y3, Y3, Y3
+	VXORPD       Y2, Y2, Y2
+	VCVTSI2SDQ   n+16(FP), X2, X2
+	VBROADCASTSD X2, Y2
 
 vector:
-	VMOVUPD   (CX), Y4
-	VADDPD    Y2, Y4, Y5
-	VSUBPD    Y2, Y5, Y6
-	VCMPPD    $0x04, Y6, Y4, Y6
-	VORPD     Y6, Y3, Y3
-	VCMPPD    $0x19, Y1, Y4, Y6
-	VORPD     Y6, Y3, Y3
-	VCMPPD    $0x15, Y0, Y4, Y4
-	VORPD     Y4, Y3, Y3
-	VXORPD    Y2, Y5, Y5
-	VMOVUPD   Y5, (AX)
+	VMOVUPD   (CX), Y3
+	VADDPD    Y0, Y3, Y4
+	VSUBPD    Y0, Y4, Y5
+	VXORPD    Y6, Y6, Y6
+	VCMPPD    $0x04, Y5, Y3, Y5
+	VORPD     Y5, Y1, Y1
+	VCMPPD    $0x19, Y6, Y3, Y5
+	VORPD     Y5, Y1, Y1
+	VCMPPD    $0x15, Y2, Y3, Y3
+	VORPD     Y3, Y1, Y1
+	VXORPD    Y0, Y4, Y4
+	VMOVUPD   Y4, (AX)
 	ADDQ      $0x20, CX
 	ADDQ      $0x20, AX
 	DECQ      DX
 	JNZ       vector
-	VMOVMSKPD Y3, AX
+	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
 	SETEQ     AL
 	MOVB      AL, all+32(FP)

@@ -10,7 +10,7 @@ package kernels
 //	for i := range vectors of x { dst[i], whole = int(x[i]), and 0 <= x[i] < n }
 //
 //go:noescape
-func placesAVX512(dst *int, x *float64, n float64, vectors int) (all bool)
+func placesAVX512(dst *int, x *float64, n int, vectors int) (all bool)
 
 // runsAVX512 is
 //

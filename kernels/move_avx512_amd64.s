@@ -4,38 +4,37 @@
 
 #include "textflag.h"
 
-// func placesAVX512(dst *int, x *float64, n float64, vectors int) (all bool)
+// func placesAVX512(dst *int, x *float64, n int, vectors int) (all bool)
 // Requires: AVX, AVX512F
 TEXT ·placesAVX512(SB), NOSPLIT, $0-33
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         vectors+24(FP), DX
-	VBROADCASTSD w4330000000000000<>+0(SB), Z2
-	VBROADCASTSD n+16(FP), Z0
+	VBROADCASTSD w4330000000000000<>+0(SB), Z0
 	VPXORQ       Z1, Z1, Z1
-	VPXORQ       Z3, Z3, Z3
-	KXORW        K1, K1, K1
+	VPXORQ       Z2, Z2, Z2
+	VPBROADCASTQ n+16(FP), Z3
 
 vector:
-	VMOVUPD (CX), Z3
-	VADDPD  Z2, Z3, Z4
-	VSUBPD  Z2, Z4, Z5
-	VCMPPD  $0x04, Z5, Z3, K2
-	KORW    K2, K1, K1
-	VCMPPD  $0x19, Z1, Z3, K2
-	KORW    K2, K1, K1
-	VCMPPD  $0x15, Z0, Z3, K2
-	KORW    K2, K1, K1
-	VPXORQ  Z2, Z4, Z4
-	VMOVUPD Z4, (AX)
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, AX
-	DECQ    DX
-	JNZ     vector
-	KMOVW   K1, AX
-	TESTL   AX, AX
-	SETEQ   AL
-	MOVB    AL, all+32(FP)
+	VMOVUPD  (CX), Z4
+	VADDPD   Z0, Z4, Z5
+	VSUBPD   Z0, Z5, Z6
+	VSUBPD   Z4, Z6, Z6
+	VPORQ    Z6, Z1, Z1
+	VPXORQ   Z0, Z5, Z5
+	VPMAXUQ  Z5, Z2, Z2
+	VMOVUPD  Z5, (AX)
+	ADDQ     $0x40, CX
+	ADDQ     $0x40, AX
+	DECQ     DX
+	JNZ      vector
+	VPTESTMQ Z1, Z1, K1
+	VPCMPUQ  $0x05, Z3, Z2, K2
+	KORW     K1, K2, K1
+	KMOVW    K1, AX
+	TESTL    AX, AX
+	SETEQ    AL
+	MOVB     AL, all+32(FP)
 	VZEROUPPER
 	RET
 

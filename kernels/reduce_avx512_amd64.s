@@ -1806,7 +1806,7 @@ looked:
 	RET
 
 // func axpyRowsAVX512(dst *float64, ldd int, num float64, s *float64, lds int, x *float64, ldx int, n int, rows int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, FMA3
 TEXT ·axpyRowsAVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         ldd+8(FP), CX
@@ -1820,9 +1820,6 @@ TEXT ·axpyRowsAVX512(SB), NOSPLIT, $0-72
 	MOVQ         R8, R10
 	ANDQ         $0x07, R10
 	SUBQ         R10, R8
-	MOVQ         $-1, R11
-	BZHIQ        R10, R11, R11
-	KMOVW        R11, K1
 	SHLQ         $0x03, CX
 	SHLQ         $0x03, BX
 	SHLQ         $0x03, DI
@@ -1844,15 +1841,33 @@ vector:
 	JLT         vector
 
 tail:
-	TESTQ       R10, R10
-	JZ          next
-	VMOVUPD.Z   (SI)(R11*1), K1, Z2
-	VMOVUPD.Z   (AX)(R11*1), K1, Z3
-	VMULPD      Z2, Z1, Z2
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, K1, (AX)(R11*1)
+	TESTQ       $0x00000004, R10
+	JZ          less4
+	VMULPD      (SI)(R11*1), Y1, Y2
+	VMOVUPD     (AX)(R11*1), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (AX)(R11*1)
+	ADDQ        $0x20, R11
 
-next:
+less4:
+	TESTQ       $0x00000002, R10
+	JZ          less2
+	VMULPD      (SI)(R11*1), X1, X2
+	VMOVUPD     (AX)(R11*1), X3
+	VFMADD231PD X2, X0, X3
+	VMOVUPD     X3, (AX)(R11*1)
+	ADDQ        $0x10, R11
+
+less2:
+	TESTQ       $0x00000001, R10
+	JZ          less1
+	VMULSD      (SI)(R11*1), X1, X1
+	VMOVSD      (AX)(R11*1), X2
+	VFMADD231SD X1, X0, X2
+	VMOVSD      X2, (AX)(R11*1)
+	ADDQ        $0x08, R11
+
+less1:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	ADDQ DI, SI

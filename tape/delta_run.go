@@ -121,7 +121,8 @@ type spreader struct {
 	from    int         // the band: elements from, to to-1, of columns from left on
 	to      int
 	left    int
-	look    *loss // what is looked for, when nothing is added
+	look    *loss   // what is looked for, when nothing is added
+	largest float64 // what the band has, where a term is all of it and looked for
 
 	product []float64
 	ones    []float64
@@ -144,6 +145,12 @@ func (w *spreader) band(first, end int) {
 	if w.symmetric {
 		w.mirror(first, end)
 	}
+	all := false // a term is
+	w.each(func(int) { all = all || w.isAll() && w.place.checked })
+	if all {
+		w.largest = kernels.MaxAbs(w.out[w.from:w.to])
+		w.finite = w.finite && w.largest-w.largest == 0
+	}
 	w.each(func(i int) {
 		if w.place.checked {
 			w.look = &w.looked[i]
@@ -151,10 +158,13 @@ func (w *spreader) band(first, end int) {
 			w.look = nil
 		}
 	})
-	for i := first; i < end && w.finite; i++ {
+	for i := first; i < end && w.finite && !all; i++ {
 		w.finite = finiteNumbers(w.out[i*width+w.left : (i+1)*width])
 	}
 }
+
+// isAll reports whether the place has every number of the matrix.
+func (w *spreader) isAll() bool { return !w.symmetric && w.place.size() == len(w.out) }
 
 // each visits the places with their factors.
 func (w *spreader) each(visit func(i int)) {
@@ -350,18 +360,22 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 // seenRows looks at n lines, which are x times a number each: rounding keeps the order of sizes, so that the largest
 // product is that of the largest factors.
 func (w *spreader) seenRows(p *pace, numbers []float64, step int, x []float64, n, to int) {
-	most, left := 0.0, 0.0
+	var most uint64
 	for k := range n {
-		most = max(most, math.Abs(w.place.num*numbers[k*step]))
+		most = max(most, sizeBits(w.place.num*numbers[k*step]))
 	}
-	if p.to == len(x) {
+	left := w.largest
+	switch {
+	case w.isAll():
+	case p.to == len(x):
 		left = kernels.MaxAbs(w.out[to:][:n*p.to])
-	} else {
+	default:
+		left = 0
 		for k := range n {
 			left = max(left, kernels.MaxAbs(w.out[to+k*p.to:][:len(x)]))
 		}
 	}
-	w.look.add(loss{most * kernels.MaxAbs(x), left})
+	w.look.add(loss{math.Float64frombits(most) * kernels.MaxAbs(x), left})
 }
 
 // seen looks at a line for cancellation.

@@ -248,8 +248,8 @@ func (t *Tape) broadcastPanes(all []pane, a, r Ref) []pane {
 	return all
 }
 
-// reshaped finds the panes of another shape of a value: that lies as it is, or only gets or
-// loses axes of one place.
+// reshaped finds the panes of another shape of a value: that lies as it is, or whose axes are some of its own joined,
+// or get or lose axes of one place.
 func (p *Plan) reshaped(r Ref) []pane {
 	t := p.t
 	a := p.same[t.Args(r)[0]]
@@ -258,27 +258,49 @@ func (p *Plan) reshaped(r Ref) []pane {
 		return []pane{{a, 0, wholeTicks(to)}}
 	}
 	from := t.physical(a)
-	long := func(s tensor.Shape) tensor.Shape {
-		return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
-	}
-	if !long(from).Equal(long(to)) {
-		return nil
-	}
 	all := p.liesIn(a, r)
 	for k := range all {
-		axes, j := make([]ticks, len(to)), 0
-		for i, d := range to {
-			if axes[i] = (ticks{0, 1, 1, 0}); d != 1 {
-				for from[j] == 1 {
-					j++
-				}
-				axes[i] = all[k].axes[j]
-				j++
-			}
+		if !all[k].reshape(from, to) {
+			return nil
 		}
-		all[k].axes = axes
 	}
 	return all
+}
+
+// reshape makes axes of a shape those of another; false where they would be no axes.
+func (w *pane) reshape(from, to tensor.Shape) bool {
+	axes, i := make([]ticks, len(to)), 0
+	for j, d := range to {
+		c, n := ticks{0, 1, 1, 0}, 1
+		for ; n < d && i < len(from); i++ {
+			var ok bool
+			if c, ok = c.joined(w.axes[i], from[i]); !ok {
+				return false
+			}
+			n *= from[i]
+		}
+		if n != d {
+			return false
+		}
+		axes[j] = c
+	}
+	w.axes = axes
+	return from[i:].Size() == 1
+}
+
+// joined are the places along an axis and the next one, of d places, as one.
+func (c ticks) joined(next ticks, d int) (both ticks, ok bool) {
+	both = ticks{c.first*d + next.first, next.count, next.gap, next.stride}
+	switch {
+	case c.count == 1:
+	case next.count == 1:
+		both.count, both.gap, both.stride = c.count, c.gap*d, c.stride
+	case next.count == d && c.gap == 1 && c.stride == next.stride*d:
+		both.count *= c.count
+	default:
+		return ticks{}, false
+	}
+	return both, true
 }
 
 // blockOf finds the panes of a block.

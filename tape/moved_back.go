@@ -103,6 +103,23 @@ type cut struct {
 // end is behind the last place of a cut whose step is 1.
 func (c *cut) end() int { return c.of[0] + c.of[1] }
 
+// besides reports whether c, of a value of shape s, may be joined with the cut before it: it lies behind that, or both
+// are some of the numbers of every group of as many as their step.
+func (c *cut) besides(before *cut, s tensor.Shape) bool {
+	switch {
+	case c.axis != before.axis || c.of[2] != before.of[2]:
+		return false
+	case c.of[2] == 1:
+		return before.end() <= c.of[0]
+	}
+	return c.isWoven(s) && before.isWoven(s) && before.of[0] < c.of[0]
+}
+
+// isWoven reports whether c is one number of every group of as many as its step.
+func (c *cut) isWoven(s tensor.Shape) bool {
+	return c.of[2] > 1 && c.of[0] < c.of[2] && c.of[1]*c.of[2] == s[len(s)+c.axis]
+}
+
 // addCuts adds the cotangents of slices to that of what they were cut from. Those of one slice, which a
 // program writes more than once, are added before they are moved, and those that lie beside one another
 // are joined: nothing is added to zeros. The gradient of cross products of 1e5 pairs, whose columns are
@@ -130,7 +147,7 @@ func (v *sweep) addCuts(a Ref, cuts []cut) {
 	for len(all) > 0 {
 		var beside, rest []cut
 		for _, c := range all {
-			if k := len(beside); k == 0 || c.axis == beside[0].axis && c.of[2] == 1 && beside[k-1].of[2] == 1 && beside[k-1].end() <= c.of[0] {
+			if k := len(beside); k == 0 || c.besides(&beside[k-1], s) {
 				beside = append(beside, c)
 			} else {
 				rest = append(rest, c)
@@ -168,12 +185,16 @@ func (t *Tape) addAlike(x, y Ref) Ref {
 	return t.Apply(opAdd, x, y)
 }
 
-// rowOf is a value of shape s that cuts along one axis make up, with zeros between them. Several, which
-// are in order, have the step 1.
+// rowOf is a value of shape s that cuts along one axis make up, with zeros between them. Several
+// are in order, and lie beside one another.
 func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 	axis := len(s) + cuts[0].axis
-	if c := cuts[0]; len(cuts) == 1 && (c.of[1] < s[axis] || c.of[2] != 1) {
+	c := cuts[0]
+	if len(cuts) == 1 && (c.of[1] < s[axis] || c.of[2] != 1) {
 		return t.record(opUnslice, s, Attr{Axes: []int{c.axis}, Ints: slices.Clone(c.of[:])}, c.ct)
+	}
+	if c.of[2] > 1 {
+		return t.woven(s, cuts)
 	}
 	var parts []Ref
 	at := 0
@@ -191,6 +212,20 @@ func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 	}
 	zeros(s[axis])
 	return t.concat(parts, axis)
+}
+
+// woven is rowOf for cuts of every group of numbers: these are put beside one another along an axis of their own. The
+// gradient of sum(x[::2]*x[1::2]) over 1e5 numbers takes half the time of one that adds them, each between zeros.
+func (t *Tape) woven(s tensor.Shape, cuts []cut) Ref {
+	axis, step := len(s)+cuts[0].axis, cuts[0].of[2]
+	groups := slices.Concat(s[:axis], tensor.Shape{s[axis] / step, step}, s[axis+1:])
+	one := slices.Clone(groups)
+	one[axis+1] = 1
+	each := make([]cut, len(cuts))
+	for i, c := range cuts {
+		each[i] = cut{t.reshape(c.ct, one), axis + 1 - len(groups), [3]int{c.of[0], 1, 1}}
+	}
+	return t.reshape(t.rowOf(groups, each), s)
 }
 
 // sliceSum is a slice of a cotangent: of a large sum of what is moved the sum of slices, which a tile program reads

@@ -185,6 +185,16 @@ func fillMoved[T real](lay *layout, dst []T, values [][]T, gone []int, i int) {
 	if !lay.whole {
 		clear(dst)
 	}
+	if len(lay.dims) == 1 {
+		for k := range lay.panes {
+			w := &lay.panes[k]
+			c := &w.axes[0]
+			if first, end := max(i, c.first), min(i+len(dst), c.end()); first < end {
+				fillTicks(c, dst[first-i:end-i], values[k], w.off-goneOf(gone, k), first)
+			}
+		}
+		return
+	}
 	var room [mostDims]int
 	index := lay.index(i, &room)
 	last := len(index) - 1

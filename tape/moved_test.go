@@ -170,6 +170,29 @@ func TestMovedBackwards(t *testing.T) {
 	}
 }
 
+// TestWoven: cotangents of every second, third … number are put beside one another as if each were added to zeros.
+func TestWoven(t *testing.T) {
+	for _, text := range []string{
+		"sum(x[::2]*x[1::2]^2)",
+		"sum(x[::3]*x[2::3]) + sum(sin(x))",           // one of three is 0
+		"sum(x[::4]*x[2::4]) + sum(x[::2]*x[1::2])/9", // half of them are
+		"sum(x[::4]*x[::4]) + sum(x[1:][::2])",
+		"sum(y[::2, ::2]*y[1::2, 1::2]) + sum(y[::2, 1::2]*y[1::2, ::2]^2)",
+		"sum(tanh(y[:, ::3])*y[:, 1::3] + y[:, 2::3]^3)",
+		"sum(z[:, ::2]*z[:, 1::2]*w[1::2])",
+		"sum(z[:, ::5]*z[:, 4::5])", // most are left out
+		"sum(x[::2][::2]*x[1::2][::2]*x[1::2][1::2])",
+	} {
+		compareAdjoints(t, func() *Question {
+			q := question(t, "grad", text)
+			for _, v := range []variable{{"x", tensor.Shape{240}}, {"y", tensor.Shape{20, 30}}, {"z", tensor.Shape{3, 20, 4}}, {"w", tensor.Shape{20, 4}}} {
+				q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(noise(rand.New(rand.NewPCG(1, 2)), v.shape))})
+			}
+			return q
+		})
+	}
+}
+
 // TestMoved: what is read where it lies are the numbers that are copied there.
 func TestMoved(t *testing.T) {
 	compared, moved := 0, 0
@@ -246,6 +269,7 @@ func TestMovedIsNoOperation(t *testing.T) {
 		{"grad", "sum((z[2:, 1:-1, 1:-1] - z[:-2, 1:-1, 1:-1]*z[1:-1, 2:, 1:-1] + z[1:-1, 1:-1, :-2])^2)", ""},
 		{"grad", "sum((roll(y, 1, 0) + roll(y, -1, 0) + roll(y, 1, 1) + roll(y, -1, 1) - 4*y)^2)", ""},
 		{"grad", "sum(x[::2]*x[1::2]) + sum(x[:10000]*x[10000:])", ""},
+		{"grad", "sum(x[::2]*x[1::2])", "slice slice reshape reshape concat reshape"}, // nothing is added to zeros
 		{"grad", "sum(sin(concat([x, 2*x])))", ""},
 		{"grad", "p = pad(y, 1); sum((p[2:, 1:-1]*p[1:-1, :-2])^2)", ""}, // nor the slice of the answer
 		{"grad", "sum(flip(x)*x)", ""},

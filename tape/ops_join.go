@@ -496,13 +496,18 @@ func runConcat(c *run) {
 	})
 }
 
-// concatLines writes lines first to end-1: all that lies behind one place of the axes in front.
+// concatLines writes lines first to end-1: all that lies behind one place of the axes in front. As many at a time as
+// stay in the first cache get their parts.
 func concatLines(c *run, first, end int) {
+	const some = 2048
 	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
-	at := first * n * inner
-	for i, x := range c.args {
-		_, m, _ := outerInner(c.shapes[i], c.attr.Axes[0])
-		layRows(c.out, at, n*inner, x, first*m*inner, m*inner, m*inner, end-first)
-		at += m * inner
+	each := max(1, some/max(1, n*inner))
+	for ; first < end; first += each {
+		at, lines := first*n*inner, min(each, end-first)
+		for i, x := range c.args {
+			_, m, _ := outerInner(c.shapes[i], c.attr.Axes[0])
+			layRows(c.out, at, n*inner, x, first*m*inner, m*inner, m*inner, lines)
+			at += m * inner
+		}
 	}
 }
