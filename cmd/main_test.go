@@ -246,6 +246,7 @@ func TestCommandLines(t *testing.T) {
 		{"2^3 --each -i -", "{}\n{\"x\":1}\n", 2, "^$", "nothing to differentiate by"}, // a mistake of the command; of a later line, one of the data
 		{"x=2;x^2 --each -i -", "{\"y\":1}\n{}\n{\"y\":2}\n", 4, `^.*\n{"line":2,"error":{"code":4,.*nothing to differentiate by.*\n.*"y":null}.*\n$`, "1 line could"},
 		{"jvp 4 --with x=1 --each -i -", "{\"x\":1}\n{\"y\":1}\n{\"x\":2}\n", 4, `"jvp":null.*\n{"line":2,"error":{"code":4,.*--with x: it is not a source.*\n.*"jvp":null`, "1 line could"},
+		{"jvp x^2 --each -i - --with x=1", `{"values":{"x":1},"with":{"x":2}}`, 4, "with is given twice: --with and stdin", "1 line could"},
 		{"x^2 --each -i - -f npy", "{}", 2, "", "does not write npy"},
 		{"--each -i - -r", "{\"expr\":\"x^2\",\"values\":{\"x\":1}}\n{\"expr\":\"x^3\",\"values\":{\"x\":1}}\n", 0, "^2\n3\n$", ""},
 		{"x^2 --each -i - -A x<5 -r", "{\"x\":1}\n{\"x\":3}\n", 1, "^2\n6\n$", "assertion is false"},

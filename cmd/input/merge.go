@@ -12,7 +12,9 @@ func (d *Document) Merge(e *Document) (*Document, error) {
 		Name: cmp.Or(d.Name, e.Name), Expr: d.Expr, HasExpr: d.HasExpr, Wrt: d.Wrt, Of: d.Of, With: d.With,
 		Vars: append(make([]Variable, 0, len(d.Vars)+len(e.Vars)), d.Vars...), Notes: append(append([]string(nil), d.Notes...), e.Notes...),
 	}
-	both := func(what string) error { return &Error{Msg: twice(what, d.Name, e.Name)} }
+	both := func(what string) error { // a document without a name is what the flags say
+		return &Error{Msg: twice(what, cmp.Or(d.Name, "--"+what), e.Name)}
+	}
 	if e.HasExpr {
 		if d.HasExpr {
 			return nil, both("expr")
