@@ -71,8 +71,9 @@ type pair struct {
 	MaxAbs       float64
 	MaxRel       float64
 	MaxULP       float64
-	Looks        []string // what the difference looks like
-	Only         string   // "A" or "B", when the other has no such array
+	DType        tensor.DType // float32 where both are: its numbers are counted then
+	Looks        []string     // what the difference looks like
+	Only         string       // "A" or "B", when the other has no such array
 	NoneA, NoneB bool
 	full         bool // of the worst there are as many as are to be shown
 }
@@ -305,13 +306,16 @@ func (o *diffOptions) compare(c couple) (p pair) {
 		p.Looks = o.looks(a, b)
 		return p
 	}
+	if a.DType == tensor.Float32 && b.DType == tensor.Float32 {
+		p.DType = tensor.Float32
+	}
 	for i, x := range a.Data {
 		y := b.Data[i]
 		if math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y) {
 			continue
 		}
 		p.Changed++
-		e := o.unequal(x, y)
+		e := o.unequal(x, y, p.DType)
 		if !o.near(x, y) {
 			p.Differ++
 		}
@@ -359,8 +363,8 @@ func (p *pair) cut(top int) {
 }
 
 // unequal is how far apart two numbers are.
-func (o *diffOptions) unequal(x, y float64) unequal {
-	e := unequal{A: x, B: y, Abs: apart(x, y), ULP: ulps(x, y)}
+func (o *diffOptions) unequal(x, y float64, d tensor.DType) unequal {
+	e := unequal{A: x, B: y, Abs: apart(x, y), ULP: ulps(x, y, d)}
 	if big := max(math.Abs(x), math.Abs(y)); big > 0 && !math.IsInf(big, 0) {
 		e.Rel = e.Abs / big
 	} else if e.Abs > 0 || math.IsNaN(e.Abs) {
@@ -399,13 +403,17 @@ func worse(a, b float64) float64 {
 	return max(a, b)
 }
 
-// ulps counts the floating-point numbers from x to y.
-func ulps(x, y float64) float64 {
+// ulps counts the numbers of a dtype from x to y.
+func ulps(x, y float64, d tensor.DType) float64 {
 	if math.IsNaN(x) || math.IsNaN(y) {
 		return math.NaN()
 	}
 	rank := func(x float64) int64 {
 		n := int64(math.Float64bits(x))
+		if d == tensor.Float32 { // its 32 bits, the sign where that of a float64 is
+			b := math.Float32bits(float32(x))
+			n = int64(uint64(b&(1<<31))<<32 | uint64(b&^(1<<31)))
+		}
 		if n < 0 {
 			return math.MinInt64 - n
 		}

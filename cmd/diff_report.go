@@ -87,7 +87,7 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 			if e.Rel < 1e-6 {
 				digits = 17
 			}
-			rows = append(rows, []string{subscript(e.Index), number(e.A, digits), number(e.B, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
+			rows = append(rows, []string{subscript(e.Index), output.Text(e.A, p.DType, digits), output.Text(e.B, p.DType, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
 		}
 		if len(p.Worst) == 0 { // --top 0
 			break
@@ -137,8 +137,9 @@ func diffJSON(b *strings.Builder, o *diffOptions, pairs []pair) {
 		p := &pairs[i]
 		x := array{Name: p.Path, Equal: !p.bad(o.Exact), Only: p.Only, None: p.none(), ShapeA: p.ShapeA, ShapeB: p.ShapeB, Differ: p.Differ, Changed: p.Changed,
 			MaxAbs: num(p.MaxAbs), MaxRel: num(p.MaxRel), MaxULP: num(p.MaxULP), Looks: p.Looks}
+		stored := func(x float64) any { return json.RawMessage(output.AppendJSONNumber(nil, x, p.DType)) }
 		for _, e := range p.Worst {
-			x.Worst = append(x.Worst, elem{append([]int{}, e.Index...), num(e.A), num(e.B), num(e.Abs), num(e.Rel), num(e.ULP)})
+			x.Worst = append(x.Worst, elem{append([]int{}, e.Index...), stored(e.A), stored(e.B), num(e.Abs), num(e.Rel), num(e.ULP)})
 		}
 		out.Equal = out.Equal && x.Equal
 		out.Arrays = append(out.Arrays, x)

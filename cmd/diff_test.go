@@ -82,13 +82,40 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+const single = tensor.Float32
+
 func TestULPs(t *testing.T) {
-	for _, r := range []struct{ x, y, want float64 }{
-		{1, math.Nextafter(1, 2), 1}, {0, math.Copysign(0, -1), 0}, {5e-324, -5e-324, 2}, {1, 1, 0},
-		{math.MaxFloat64, math.Inf(1), 1}, {1, math.NaN(), math.NaN()},
+	for _, r := range []struct {
+		x, y float64
+		d    tensor.DType
+		want float64
+	}{
+		{1, math.Nextafter(1, 2), 0, 1}, {0, math.Copysign(0, -1), 0, 0}, {5e-324, -5e-324, 0, 2}, {1, 1, 0, 0},
+		{math.MaxFloat64, math.Inf(1), 0, 1}, {1, math.NaN(), 0, math.NaN()},
+		{2, 2 + 0x1p-22, single, 1}, {0, math.Copysign(0, -1), single, 0}, {0x1p-149, -0x1p-149, single, 2}, {-2, -2 - 0x1p-22, single, 1},
+		{math.MaxFloat32, math.Inf(1), single, 1}, {1, math.NaN(), single, math.NaN()},
 	} {
-		if got := ulps(r.x, r.y); got != r.want && !(math.IsNaN(got) && math.IsNaN(r.want)) {
-			t.Errorf("from %v to %v there are %v numbers, want %v", r.x, r.y, got, r.want)
+		if got := ulps(r.x, r.y, r.d); got != r.want && !(math.IsNaN(got) && math.IsNaN(r.want)) {
+			t.Errorf("from %v to %v there are %v numbers of %v, want %v", r.x, r.y, got, r.d, r.want)
+		}
+	}
+}
+
+// Two arrays of float32 differ by numbers of float32, and are written as such; beside a float64 one is one.
+func TestDiffFloat32(t *testing.T) {
+	x := &tensor.Tensor{Shape: tensor.Shape{}, Data: []float64{float64(float32(0.1))}, DType: single}
+	y := &tensor.Tensor{Shape: tensor.Shape{}, Data: []float64{float64(math.Nextafter32(0.1, 1))}, DType: single}
+	for _, r := range []struct {
+		d    tensor.DType
+		want string
+	}{{single, "0.1 0.10000001"}, {tensor.Float64, "0.10000000149011612 0.10000000894069672"}} {
+		y.DType = r.d
+		o := &diffOptions{Exact: true, Top: 1}
+		p := o.compare(couple{"", tensor.Of(x), tensor.Of(y)})
+		var b strings.Builder
+		diffJSON(&b, o, []pair{p})
+		if text := strings.Fields(r.want); !strings.Contains(b.String(), `"a":`+text[0]+`,"b":`+text[1]+`,`) || (p.MaxULP == 1) != (r.d == single) {
+			t.Errorf("float32 and %v: %v ulp, %s", r.d, p.MaxULP, b.String())
 		}
 	}
 }
