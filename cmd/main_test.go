@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -348,6 +349,19 @@ func (b *broken) Write(p []byte) (int, error) {
 		return 0, b.err
 	}
 	return len(p), nil
+}
+
+// TestManyNames: a program that lacks one value is told so however many others a document has.
+func TestManyNames(t *testing.T) {
+	doc := []byte(`{"v0": 1`)
+	for i := range 200000 {
+		doc = fmt.Appendf(doc, `,"v%d":1`, i+1)
+	}
+	start := time.Now()
+	code, _, err := run(string(doc)+"}", "x^2", "-i", "-")
+	if took := time.Since(start); code != 4 || !strings.Contains(err, "given and not used: v0, v1, v2, ") || took > 5*time.Second {
+		t.Errorf("200001 names and not x: exit %d after %v, %.200s", code, took, err)
+	}
 }
 
 func TestBrokenStdout(t *testing.T) {

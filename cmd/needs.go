@@ -152,8 +152,11 @@ func giveAll(p *expr.Program, lack, have []string) string {
 // giveOne is how to give one name a value, or what it was meant to be.
 func giveOne(p *expr.Program, doc *input.Document, name string, have []string) string {
 	hint := "--at " + expr.Brief(name) + "=…"
-	used := expr.FreeNames(p)
-	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
+	used := map[string]bool{} // a document may have very many names, and so may a program
+	for _, n := range expr.FreeNames(p) {
+		used[n] = true
+	}
+	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return used[n] })
 	if near := expr.Suggest(name, unused); near != "" {
 		return "the input " + near + " is not used: did you mean " + name + " by it?"
 	}
@@ -170,8 +173,8 @@ func giveOne(p *expr.Program, doc *input.Document, name string, have []string) s
 		hint += "; or move what binds it in front of what uses it"
 	} else if assigned(p, name) {
 		hint += "; or begin with " + name + " = 0 in the program"
-	} else if read := readNames(doc, unused); len(read) > 0 {
-		hint += "; given and not used: " + expr.Some(read)
+	} else if names := unread(doc, used); len(names) > 0 {
+		hint += "; given and not used: " + expr.Some(names)
 	}
 	return hint
 }
@@ -294,14 +297,14 @@ func assigned(p *expr.Program, name string) (found bool) {
 	return found
 }
 
-// readNames are those of some inputs that a document gave, not a flag.
-func readNames(doc *input.Document, names []string) (read []string) {
+// unread are the inputs that a document gave, not a flag, and nothing uses.
+func unread(doc *input.Document, used map[string]bool) (names []string) {
 	for _, v := range doc.Vars {
-		if slices.Contains(names, v.Name) && v.Name != "" && !strings.HasPrefix(v.From, "--") {
-			read = append(read, v.Name)
+		if !used[v.Name] && v.Name != "" && !strings.HasPrefix(v.From, "--") {
+			names = append(names, v.Name)
 		}
 	}
-	return read
+	return names
 }
 
 // noValue is the error of missing data, with the place in the program that wants the

@@ -218,8 +218,13 @@ func Explain(q *Question) (x *Explanation, err error) {
 	}
 	x.Answer = s.finish()
 	adjoints := make([][]float64, len(rows))
+	marks := make([]expr.Pos, len(rows))
 	for i, r := range rows {
-		row := s.explain(r)
+		marks[i] = s.t.ins[r].Pos
+	}
+	spans := s.spansAt(marks)
+	for i, r := range rows {
+		row := s.explain(r, spans)
 		if bars[i] != None && s.t.ins[r].dtype.IsFloat() {
 			b := s.t.full(bars[i], r)
 			s.t.force(b)
@@ -254,8 +259,8 @@ func (s *session) explained(ys []Ref, top Ref) (rows []Ref) {
 	return rows[max(0, len(rows)-maxExplain):]
 }
 
-// explain is the row of an instruction without its adjoint.
-func (s *session) explain(r Ref) ExplainRow {
+// explain is the row of an instruction without its adjoint; spans are the pieces of the program by their marks.
+func (s *session) explain(r Ref, spans map[expr.Pos]expr.Span) ExplainRow {
 	s.t.force(r)
 	in := &s.t.ins[r]
 	row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op().Name, Shape: s.t.Shape(r), DType: in.dtype.String(),
@@ -269,7 +274,7 @@ func (s *session) explain(r Ref) ExplainRow {
 	if in.Pos >= 0 {
 		e := &expr.Error{Prog: s.q.Prog, Mark: in.Pos, Where: expr.Span{Start: in.Pos, End: in.Pos}}
 		row.Line, row.Column = e.LineCol()
-		w := s.spanAt(in.Pos)
+		w := spans[in.Pos]
 		row.Text = s.q.Prog.Text[w.Start:w.End]
 	}
 	return row

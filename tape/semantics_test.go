@@ -723,6 +723,15 @@ func TestLongPrograms(t *testing.T) {
 	}
 }
 
+// TestExplainLong: the pieces of a long program are found in one walk, not in one for each row.
+func TestExplainLong(t *testing.T) {
+	start := time.Now()
+	x, err := Explain(question(t, "grad", "y = x"+strings.Repeat("\ny = sin(y) + x", 40000)+"\ny", "x=1"))
+	if d := time.Since(start); err != nil || len(x.Rows) != maxExplain || d > 8*time.Second {
+		t.Errorf("40000 statements: %v after %v", err, d)
+	}
+}
+
 // TestDTypes holds the types of results.
 func TestDTypes(t *testing.T) {
 	for _, r := range []struct{ text, want string }{
