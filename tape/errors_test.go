@@ -236,6 +236,7 @@ var mistakes = []struct {
 	{text: "y = x\nfor i in range(12) { y = (y, y) }\nhessian(x, y)", kind: "type", msg: "a Hessian by 4096 sources has 16777216 blocks", line: 3, hint: "in a tensor are one source", inputs: xs("x=1")},
 	{text: "y = x\nfor i in range(19) { y = (y, y) }\ngrad(x, y)", kind: "type", msg: "a derivative by a structure of more than 262144 values", line: 2, hint: "in a tensor are one source", inputs: xs("x=1")},
 	{text: "for i in range(20000) { x = {a: x} }\n1", kind: "type", msg: "structures nest deeper than 10000", line: 1, inputs: xs("x=1")},
+	{text: "y = x\nfor i in range(200) { y = y[newaxis] }\nsum(y)", kind: "shape", msg: "a tensor has at most 128 axes", line: 2, col: 28, inputs: xs("x=1")},
 	{text: "grad(a*b^2)", kind: "type", msg: "grad takes 2 arguments (y, x), or one function", line: 1, col: 1, hint: "write grad(a*b^2, a)", inputs: xs("a=1", "b=2")},
 	{text: "vjp(x^2)", kind: "type", msg: "vjp takes 3 arguments", line: 1, col: 1, hint: "write vjp(x^2, x, g)", inputs: xs("x=1")},
 	{text: "hvp(x^2, x)", kind: "type", msg: "hvp takes 3 arguments, 2 were given", line: 1, col: 1, hint: "write hvp(y, x, v)", inputs: xs("x=1")},

@@ -9,9 +9,13 @@ import (
 // few interned things are found by looking at all of them; of more there is a map.
 const few = 16
 
+// shapeID is the number of a shape. None has more axes than a Jacobian of inputs: 50,000 would fill the memory.
 func (t *Tape) shapeID(s tensor.Shape) int32 {
 	if len(s) == 0 {
 		return 0
+	}
+	if most := 2 * tensor.MaxRank; len(s) > most {
+		panic(&Misuse{Kind: "shape", Pos: t.pos, Msg: "a tensor has at most " + itoa(most) + " axes"})
 	}
 	return intern(&t.shapes, &t.shapeIDs, s)
 }

@@ -58,8 +58,8 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			if leaf != unknown && depth >= leaf {
 				return nil, p.fault(i, "an array where the elements before are numbers", asList, p.here(depth)...)
 			}
-			if depth == maxRank {
-				return nil, p.fault(i, fmt.Sprintf("arrays nest deeper than %d", maxRank), "")
+			if depth == tensor.MaxRank {
+				return nil, p.fault(i, fmt.Sprintf("arrays nest deeper than %d", tensor.MaxRank), "")
 			}
 			depth++
 			p.count[depth] = 0

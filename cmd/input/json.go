@@ -43,10 +43,7 @@ type Options struct {
 	Threads  int   // that read a text; one, if it is 0
 }
 
-const (
-	maxDepth = 1000 // of objects and lists
-	maxRank  = 64   // of a tensor
-)
+const maxDepth = 1000 // of objects and lists
 
 // ReadJSON reads a document: a map of names to values, or a question
 //
@@ -97,9 +94,9 @@ type parser struct {
 	depth int
 
 	// Of the tensor being read, by depth, the outermost array being 1:
-	count [maxRank + 1]int // elements read so far
-	dims  [maxRank + 1]int // elements expected; unknown before the first array of the depth has ended
-	mixed int              // where it turns from numbers to booleans or back, or none
+	count [tensor.MaxRank + 1]int // elements read so far
+	dims  [tensor.MaxRank + 1]int // elements expected; unknown before the first array of the depth has ended
+	mixed int                     // where it turns from numbers to booleans or back, or none
 
 	arena   []float64 // the unused rest of the block that tensors are cut from
 	numbers int       // numbers that may still come; -1 before they are counted

@@ -177,8 +177,8 @@ func (p *parser) shape(t *tensor.Tensor, v *tensor.Value, at int) tensor.Shape {
 	}
 	n, ok := s.CheckedSize()
 	switch {
-	case len(s) > maxRank:
-		p.fail(at, fmt.Sprintf("a tensor has at most %d axes", maxRank), "", step{name: "shape"})
+	case len(s) > tensor.MaxRank:
+		p.fail(at, fmt.Sprintf("a tensor has at most %d axes", tensor.MaxRank), "", step{name: "shape"})
 	case !ok:
 		p.fail(at, "shape "+s.String()+" is too large", "", step{name: "shape"})
 	case n != t.Size():

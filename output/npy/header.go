@@ -114,6 +114,9 @@ func parseHeader(text string) (h *header, err error) {
 			p.fail("header lacks %q", key)
 		}
 	}
+	if len(h.shape) > tensor.MaxRank {
+		p.fail("shape has %d axes, and a tensor has at most %d", len(h.shape), tensor.MaxRank)
+	}
 	if _, ok := h.shape.CheckedSize(); !ok {
 		p.fail("shape %v is larger than any memory", h.shape)
 	}

@@ -135,6 +135,7 @@ func TestReadHeaders(t *testing.T) {
 		{`{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}`, `header is not a Python dict: "False" expected before "0, 'shape': (1,)}"`},
 		{`{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}`, "shape (-1,) is not a tuple of whole numbers"},
 		{`{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}`, "shape has an axis of 99999999999999999999, larger than any memory"},
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': (` + strings.Repeat("1,", 65) + `)}`, "shape has 65 axes, and a tensor has at most 64"},
 		{`{'descr': '<f8', 'fortran_order': False, 'shape': None}`, "shape None} is not a tuple of whole numbers"},
 		{`{'descr': '<f8`, "header has a string without an end"},
 		{`{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} import os`, `header goes on after its dict: " import os"`},

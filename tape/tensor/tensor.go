@@ -48,6 +48,9 @@ func ParseDType(name string) (DType, bool) {
 // A Shape lists the sizes of the axes, outermost first. The empty shape is a scalar.
 type Shape []int
 
+// MaxRank is how many axes an input has at most, as in NumPy. A Jacobian may have twice as many.
+const MaxRank = 64
+
 // Strides are how many elements lie from one to the next along each axis, row by row.
 func (s Shape) Strides() []int {
 	out := make([]int, len(s))
