@@ -43,21 +43,24 @@ func (x *execution) tiles(tp *tileProgram) {
 		x.alongTiles(tp, code)
 		return
 	}
-	workers := 1
-	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
-		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
-	}
 	switch {
-	case workers <= 1 && tp.single:
-		x.blocks32(tp, code, in, 0, blocks)
-	case workers <= 1:
-		x.blocks(tp, code, &x.tiling, 0, blocks)
+	case x.threads() > 1 && blocks > 1:
+		x.split(tp, code, in, blocks)
 	case tp.single:
-		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers) })
+		x.blocks32(tp, code, in, 0, blocks)
 	default:
-		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, &x.tiling, blocks*w/workers, blocks*(w+1)/workers) })
+		x.blocks(tp, code, &x.tiling, 0, blocks)
 	}
 	x.close(tp, &x.tiling)
+}
+
+// split runs blocks of a program on several threads, if that is worth it. What runs on one has no closure.
+func (x *execution) split(tp *tileProgram, code *tileCode, in *tileData, blocks int) {
+	run := func(from, to int) { x.blocks(tp, code, &x.tiling, from, to) }
+	if tp.single {
+		run = func(from, to int) { x.blocks32(tp, code, in, from, to) }
+	}
+	pool.Split(x.threads(), tp.n*len(tp.code), blocks, run)
 }
 
 // blocks is how many blocks of SumBlock elements a program has.

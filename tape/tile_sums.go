@@ -184,13 +184,9 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 	if tp.ordered() {
 		unit = common(unit, kernels.SumBlock)
 	}
-	units, workers := ceilDiv(tp.n, unit), 1
-	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
-		workers = min(4*x.threads(), units)
-	}
-	c.at = make([]alongWorker, workers)
-	pool.Run(x.threads(), workers, func(w int) {
-		if from, to := units*w/workers*unit, min(units*(w+1)/workers*unit, tp.n); from < to {
+	c.at = make([]alongWorker, pool.Parts(x.threads()))
+	pool.Share(x.threads(), tp.n*len(tp.code), ceilDiv(tp.n, unit), func(w, from, to int) {
+		if from, to = from*unit, min(to*unit, tp.n); from < to {
 			c.at[w] = alongWorker{alongRun: c, from: from, full: make([]blockSums, len(tp.along)), counts: make([]float64, len(tp.sums))}
 			c.at[w].run(to)
 		}

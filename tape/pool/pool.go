@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"nabla/kernels"
 )
@@ -16,6 +17,17 @@ import (
 var (
 	LeastElements = 1 << 19 // element operations of a tile program
 	LeastFlops    = 1 << 24 // floating-point operations of a matrix product
+)
+
+// What is worth it is not seen from a count: an element takes from 0.1 ns, for a sum, to some 100, for a Bessel
+// function, or to be sorted. So a timed part of the pieces runs first, where there are leastTimed operations. The others
+// are shared if they would take as long as it takes to wake a worker, or to hand over where one is awake.
+const (
+	each        = 4 // pieces a thread: a core may be busy elsewhere
+	timed       = 32
+	leastTimed  = 1 << 14
+	leastAsleep = 50 * time.Microsecond
+	leastAwake  = 8 * time.Microsecond
 )
 
 // Run runs f(0) … f(n-1) on as many threads as threads says, this one among them, and
@@ -52,15 +64,44 @@ func Run(threads, n int, f func(i int)) {
 	}
 }
 
-// Split runs f over 0 … n-1 in pieces, on several threads where size operations in all are
-// worth that.
+// Split runs f over 0 … n-1 in pieces, on several threads where that is worth it: where size operations
+// are, or where the pieces it begins with take so long that the others are, too.
 func Split(threads, size, n int, f func(from, to int)) {
-	if threads <= 1 || n <= 1 || !Worth(size, LeastElements) {
-		f(0, n)
+	if threads <= 1 || n <= 1 || size < leastTimed && !Worth(size, LeastElements) {
+		f(0, n) // without a closure
 		return
 	}
-	parts := min(4*threads, n)
-	Run(threads, parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
+	Share(threads, size, n, func(_, from, to int) { f(from, to) })
+}
+
+// Share is Split, with the number of each piece: in their order, and below Parts(threads).
+func Share(threads, size, n int, f func(part, from, to int)) {
+	switch {
+	case threads <= 1 || n <= 1:
+		f(0, 0, n)
+	case Worth(size, LeastElements):
+		cut(threads, 0, n, f)
+	case size < leastTimed:
+		f(0, 0, n)
+	default:
+		first := (n + timed - 1) / timed
+		begin := time.Now()
+		f(0, 0, first)
+		if left := time.Since(begin) * time.Duration(n-first) / time.Duration(first); left >= leastAsleep || left >= leastAwake && Awake() {
+			cut(threads, first, n, f)
+		} else {
+			f(1, first, n)
+		}
+	}
+}
+
+// Parts is how many pieces Share makes at most.
+func Parts(threads int) int { return 1 + each*threads }
+
+// cut runs f over from … n-1 in pieces, on several threads.
+func cut(threads, from, n int, f func(part, from, to int)) {
+	parts := min(each*threads, n-from)
+	Run(threads, parts, func(i int) { f(1+i, from+(n-from)*i/parts, from+(n-from)*(i+1)/parts) })
 }
 
 // Pieces runs f over n numbers in pieces of thousands, on several threads where they are worth that.
