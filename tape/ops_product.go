@@ -136,10 +136,10 @@ func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threa
 	}
 }
 
-// products multiplies at every point of a batch. Threads share each product where that is worth
-// it, and the points otherwise.
+// products multiplies at every point of a batch. Threads share the points where there are many, or each product
+// where that is worth it.
 func products[T real](p product, b *batch, out, x, y []T, threads int) {
-	if p.m == p.n && p.m >= leastSquare || pool.Worth(p.flops(), pool.LeastFlops) {
+	if p.m == p.n && p.m >= leastSquare || b.n < 4*threads && pool.Worth(p.flops(), pool.LeastFlops) {
 		for i := range b.n {
 			ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
 			multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)

@@ -150,6 +150,7 @@ type room struct {
 	turns  turns[float64]   // of what is spread out
 	each   []kernels.Each   // of tiles that are rows
 	aside  []float64        // what edges read and write in memory
+	along  []float64        // windows of what is added up along with the tiles
 
 	single *room32
 }

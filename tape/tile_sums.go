@@ -184,6 +184,7 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 	if tp.ordered() {
 		unit = common(unit, kernels.SumBlock)
 	}
+	unit *= ceilDiv(alongPart, unit)
 	c.at = make([]alongWorker, pool.Parts(x.threads()))
 	pool.Share(x.threads(), tp.n*len(tp.code), ceilDiv(tp.n, unit), func(w, from, to int) {
 		if from, to = from*unit, min(to*unit, tp.n); from < to {
@@ -274,14 +275,13 @@ func (w *alongWorker) run(end int) {
 	w.tiling = x.tiling
 	w.tiling.direct, w.tiling.gone = slices.Clone(w.tiling.direct), make([]int, len(w.tiling.direct))
 	w.settle()
-	memory := arena64.take(len(w.windows) * alongRoom)
-	defer arena64.give(memory)
-	poison(memory)
-	for i, k := range w.windows {
-		w.tiling.direct[k] = memory[i*alongRoom:][:alongPart]
-	}
 	w.room = takeRoom(tp, w.code, len(w.tiling.direct))
 	defer w.room.leave()
+	w.room.along = grown(w.room.along, len(w.windows)*alongRoom) // of its core, as what the others used is in their caches
+	poison(w.room.along)
+	for i, k := range w.windows {
+		w.tiling.direct[k] = w.room.along[i*alongRoom:][:alongPart]
+	}
 	w.room.fill(tp, w.code, w.tiling.loads)
 	w.room.turns.lay(tp, w.tiling.loads, w.room.tile())
 	clear(w.room.lanes)

@@ -16,7 +16,7 @@ import (
 // sixteenth is shared. Tests set them low.
 var (
 	LeastElements = 1 << 19 // element operations of a tile program
-	LeastFlops    = 1 << 24 // floating-point operations of a matrix product
+	LeastFlops    = 1 << 22
 )
 
 // What is worth it is not seen from a count: an element takes from 0.1 ns, for a sum, to some 100, for a Bessel
