@@ -33,8 +33,9 @@ const sumRowsOf = 128
 // rows that do. Tests set it low.
 var leastAlong = 1 << 13
 
-// leastSplit is how many numbers values have of which several threads make the most. Tests set it low.
-var leastSplit = 1 << 18
+// leastSplit is how many numbers values have whose full sums are made so, too, for several threads to share them, where there
+// are some; one takes up to a tenth longer. Tests set it low.
+var leastSplit = 1 << 16
 
 const (
 	widestColumns = 1 << 15 // numbers of a row whose columns are added up
@@ -97,7 +98,7 @@ func (p *Plan) hasAlong(s *step) (along, full bool) {
 	if s.kind != stepTile || !slices.ContainsFunc(s.refs, func(r Ref) bool { return t.ins[r].Op() == opSum && !t.single(r) }) {
 		return false, false
 	}
-	if t.size(s.first) >= leastSplit {
+	if n := t.size(s.first); n >= 4*leastSplit || n >= leastSplit && t.threads() > 1 {
 		return true, true
 	}
 	spread := func(r Ref) bool { // numbers of rows are spread over r, and rows are no whole lanes
@@ -184,12 +185,20 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 	if tp.ordered() {
 		unit = common(unit, kernels.SumBlock)
 	}
-	unit *= ceilDiv(alongPart, unit)
 	c.at = make([]alongWorker, pool.Parts(x.threads()))
-	pool.Share(x.threads(), tp.n*len(tp.code), ceilDiv(tp.n, unit), func(w, from, to int) {
-		if from, to = from*unit, min(to*unit, tp.n); from < to {
+	piece := max(unit, kernels.SumBlock)
+	begin := func(k int) int { // with whole parts, and little of the block before, which waits for its sum
+		return min(k*piece/unit*unit, tp.n)
+	}
+	pieces := ceilDiv(tp.n, piece)
+	pool.Share(x.threads(), tp.n*len(tp.code), pieces, func(w, from, to int) {
+		end := tp.n
+		if to < pieces {
+			end = begin(to)
+		}
+		if from = begin(from); from < end {
 			c.at[w] = alongWorker{alongRun: c, from: from, full: make([]blockSums, len(tp.along)), counts: make([]float64, len(tp.sums))}
-			c.at[w].run(to)
+			c.at[w].run(end)
 		}
 	})
 	runtime.KeepAlive(code)

@@ -62,7 +62,7 @@ func TestAxisSums(t *testing.T) {
 	for seed := range uint64(n) {
 		w := sumsWriter{rand.New(rand.NewPCG(seed, 83))}
 		movingSmall(t, []int64{1, 1 << 40}[seed%2])
-		leastSplit = []int{1, 1 << 30}[seed/4%2]
+		leastSplit = []int{1, 1 << 28}[seed/4%2]
 		worthAside, leastStraight = []int{1, 1 << 30}[seed/2%2], max(leastStraight, 8)
 		rows, inner := 4+w.IntN(40), 1+w.IntN(40)
 		switch w.IntN(4) {
