@@ -152,7 +152,7 @@ func (w *room) edges(tp *tileProgram, code *tileCode, calls []kernels.Call, from
 			w.still[i].filled = false
 		}
 	}
-	w.run(tp, code, calls, len(in.direct), n, 1)
+	w.run(tp, code, calls, len(in.direct), 0, n, 1)
 }
 
 // waiting is where the numbers of an operand in memory are that edges have.

@@ -551,3 +551,30 @@ func (lay *layout) equal(o *layout) bool {
 		return v.ref == w.ref && v.off == w.off && slices.Equal(v.axes, w.axes)
 	})
 }
+
+// spread is a layout that is one value, from its first number on, spread over more axes; nil where it is none.
+func (lay *layout) spread() *spread {
+	if len(lay.panes) != 1 || !lay.whole || lay.panes[0].off != 0 {
+		return nil
+	}
+	w := &lay.panes[0]
+	sp := &spread{dims: lay.dims}
+	next, spreads := 1, false // the stride of an axis, and whether there is one that has none
+	for i := len(lay.dims) - 1; i >= 0; i-- {
+		switch w.axes[i].stride {
+		case 0:
+			spreads = true
+		case next:
+			next *= lay.dims[i]
+		default:
+			return nil
+		}
+	}
+	if !spreads {
+		return nil
+	}
+	for i := range lay.dims {
+		sp.strides = append(sp.strides, w.axes[i].stride)
+	}
+	return sp
+}

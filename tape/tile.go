@@ -22,6 +22,7 @@ type tileProgram struct {
 	step    int        // how many numbers a tile has, where something is spread out
 	windows []Ref      // those of direct that it makes and that lie in windows of a slide
 	slots   int
+	turning int // the first of them, which go on from tile to tile
 	sums    []sumOf
 	kept    []sumOf // results that were asked for, and where they are
 	along   []axisSum

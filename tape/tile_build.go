@@ -102,8 +102,9 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 			b.operation(k, o)
 		}
 	}
-	b.edges = b.findEdges()
 	b.layTiles()
+	b.turnFirst()
+	b.edges = b.findEdges()
 	if b.single {
 		b.places()
 		b.plain = b.link32(t.desk)
@@ -231,6 +232,9 @@ func (b *tileBuilder) moves(a, r Ref) int32 {
 	for _, w := range lay.panes {
 		b.held = append(b.held, w.ref)
 	}
+	if sp := lay.spread(); sp != nil && !b.single && !b.p.inWindow(lay.panes[0].ref) {
+		return b.spreadOut(load{ref: lay.panes[0].ref, slot: b.slot(), sp: sp}, r)
+	}
 	if b.single && !b.p.t.exact(a) {
 		w := wide{ref: a, lay: lay}
 		for _, o := range b.wides {
@@ -270,15 +274,21 @@ func (b *tileBuilder) spread(a, r Ref) {
 			l.whole = true
 		}
 	}
-	if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
-		l.turn = l.sp.dims[1]
-	}
+	b.where[a] = b.spreadOut(l, r)
+}
+
+// spreadOut is the place of a load of the space of r.
+func (b *tileBuilder) spreadOut(l load, r Ref) int32 {
 	if l.sp != nil {
+		k := len(l.sp.dims) - 1
+		if k == 1 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
+			l.turn = l.sp.dims[1]
+		}
 		l.cycle = l.sp.cycle()
-		if !b.single && !t.maySteady(r) && len(l.sp.dims) == 2 && l.sp.strides[0] == 1 && l.sp.strides[1] == 0 {
+		if !b.single && !b.p.t.maySteady(r) && k == 1 && l.sp.strides[0] == 1 && l.sp.strides[1] == 0 {
 			l.each = l.sp.dims[1]
 		}
-		switch k := len(l.sp.dims) - 1; {
+		switch {
 		case l.cycle > 0:
 		case l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize:
 			l.still = l.sp.dims[k]
@@ -287,7 +297,7 @@ func (b *tileBuilder) spread(a, r Ref) {
 		}
 	}
 	b.load(l)
-	b.where[a] = l.slot
+	return l.slot
 }
 
 // load notes a load. What is whole is loaded where it is read first.

@@ -76,7 +76,7 @@ func (w *room) rows(tp *tileProgram, code *tileCode, calls []kernels.Call, from,
 		}
 		w.turn(from)
 		w.point(in, from)
-		from += n * w.run(tp, code, calls, len(in.direct), n, tiles)
+		from += n * w.run(tp, code, calls, len(in.direct), 0, n, tiles)
 	}
 	clear(w.each)
 	w.each = w.each[:0]

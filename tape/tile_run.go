@@ -298,7 +298,7 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 			w.at[len(direct)-1-m.place] = at
 			tiles = min(tiles, many/n)
 		}
-		from += n * w.run(tp, code, calls, len(direct), n, tiles)
+		from += n * w.run(tp, code, calls, len(direct), tp.turning, n, tiles)
 	}
 }
 
@@ -312,10 +312,10 @@ func (w *room) point(in *tiling, from int) {
 }
 
 // run runs tiles of n numbers that follow one another, and returns how many: fewer than there are where Go has
-// a part in the last one.
-func (w *room) run(tp *tileProgram, code *tileCode, calls []kernels.Call, direct, n, tiles int) int {
+// a part in the last one. What is direct goes on with them, and so do the first slots.
+func (w *room) run(tp *tileProgram, code *tileCode, calls []kernels.Call, direct, turning, n, tiles int) int {
 	at := w.at[direct:]
-	k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:direct], w.each)
+	k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:direct+turning], w.each)
 	tiles -= left
 	if left > 0 {
 		tiles++
@@ -385,6 +385,8 @@ func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, load
 		switch {
 		case l.sp == nil:
 		case w.turns.of[i] != nil && l.same: // every tile reads the same
+		case w.turns.of[i] != nil:
+			all = min(all, len(w.turns.of[i])-from%l.cycle)
 		case w.isStill(i, l):
 			rest := w.still[i].rest(l, from)
 			if code.aside != nil && rest < n {

@@ -45,6 +45,68 @@ func (sp *spread) repeatsRows() bool {
 	return k > 1 && sp.strides[k] == 1 && sp.strides[k-1] == 0 && sp.dims[k] < tileSize && sp.dims[k]*sp.dims[k-1] >= 2*(sp.dims[k]+tileSize)
 }
 
+// longTurns is how many numbers more than a tile are laid out of a turn that is shorter: tiles go on along them in one call.
+const longTurns = 4 * tileSize
+
+// laid is how many numbers of a load of a program are laid out for tiles of a size.
+func (l *load) laid(tp *tileProgram, tile int) int {
+	switch {
+	case l.cycle+l.row == 0:
+		return 0
+	case l.cycle > 0 && !l.same:
+		return max(l.cycle, min(longTurns, tp.n)) + tile
+	}
+	return l.cycle + l.row + tile
+}
+
+// turnFirst gives the first slots to what is laid out and goes on from tile to tile: there the table of operands has them
+// beside those in memory, which do, too.
+func (b *tileBuilder) turnFirst() {
+	tp := b.tileProgram
+	if tp.single {
+		return
+	}
+	to := b.p.t.desk.places.of(tp.slots) // by slot: its new number, from 1
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.cycle > 0 && !l.same {
+			tp.turning++
+			to[l.slot] = int32(tp.turning)
+		}
+	}
+	if tp.turning == 0 {
+		return
+	}
+	next := int32(tp.turning)
+	for i := range to {
+		if to[i] == 0 {
+			next++
+			to[i] = next
+		}
+	}
+	move := func(place *int32) {
+		if *place >= 0 && int(*place) < tp.slots {
+			*place = to[*place] - 1
+		}
+	}
+	for i := range tp.code {
+		m := &tp.code[i]
+		for _, place := range []*int32{&m.dst, &m.dst2, &m.arg[0], &m.arg[1], &m.arg[2]} {
+			move(place)
+		}
+	}
+	for i := range tp.loads {
+		move(&tp.loads[i].slot)
+	}
+	for i := range tp.moved {
+		move(&tp.moved[i].slot)
+	}
+	for _, list := range [][]sumOf{tp.sums, tp.kept} {
+		for i := range list {
+			move(&list[i].arg)
+		}
+	}
+}
+
 // layTiles finds how many numbers tiles have in which something is spread out, and what of it all of them read alike: then
 // many are one call.
 func (tp *tileProgram) layTiles() {
@@ -83,9 +145,7 @@ func (u *turns[T]) reset(n int) {
 func (u *turns[T]) lay(tp *tileProgram, loads [][]T, tile int) {
 	all := 0
 	for i := range tp.loads {
-		if l := &tp.loads[i]; l.cycle+l.row > 0 {
-			all += l.cycle + l.row + tile
-		}
+		all += tp.loads[i].laid(tp, tile)
 	}
 	u.room = grown(u.room, all)
 	room := u.room
@@ -95,8 +155,8 @@ func (u *turns[T]) lay(tp *tileProgram, loads [][]T, tile int) {
 		if size == 0 {
 			continue
 		}
-		turn := room[:size+tile]
-		room = room[size+tile:]
+		turn := room[:l.laid(tp, tile)]
+		room = room[len(turn):]
 		if l.row > 0 {
 			u.rows[i] = turn
 			continue
