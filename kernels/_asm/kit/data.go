@@ -36,8 +36,11 @@ func Floats(name string, xs ...float64) Mem {
 // Bits is a vector in memory with the word w in every lane: an operand of an
 // instruction, or, on AVX-512, of one that ends in _BCST.
 func Bits(w uint64) Mem {
-	if Leaf {
+	switch {
+	case Leaf:
 		return leafConstant(w)
+	case Wide && base != nil:
+		return constantAt(w)
 	}
 	return Words(fmt.Sprintf("w%016x", w), w, w, w, w, w, w, w, w)
 }

@@ -30,6 +30,9 @@ var table map[string]Table
 // setup makes tables ready, and on AVX-512 keeps constants in registers.
 func setup(names []string, xs []float64) {
 	table = map[string]Table{}
+	if Wide { // where a vector would cross cache lines else
+		FindConstants()
+	}
 	Hold(xs...)
 	if !Wide {
 		if names != nil {
