@@ -85,7 +85,7 @@ func runExplain(o *explainOptions) error {
 	if op == "grad" && len(q.Inputs) == 0 && q.Wrt == nil {
 		q.Op = "eval" // nothing to differentiate by: the values alone
 	}
-	x, err := tape.Explain(q)
+	x, err := tape.Explain(q, o.Verbose && o.Format == "table")
 	if err != nil {
 		return asData(err, q)
 	}

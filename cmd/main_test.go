@@ -103,6 +103,7 @@ func TestCommandLines(t *testing.T) {
 		{"help x^2", "", 2, "", "no help for x\\^2\n.*nabla 'x\\^2' --at x=3 .*nabla help syntax"},
 		{"help x + 1", "", 2, "", "no help for x \\+ 1\n.*nabla help syntax"},
 		{"help @", "", 0, "^The language", ""},
+		{"explain x^2 -a x=3 -v", "", 0, "\ntree\n.*\n\ntape\n", ""},
 		{"explain x[::-1] -a x=[1,2]", "", 0, " x\\[::-1\\]\n", ""},
 		{"jvp sum(p.w)*p.v*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -r", "", 0, "^12\n$", ""}, // what has no tangent stands still, in structures too
 		{"jvp sum(p.w)*q -a p={w:[1,2],v:3},q=2 --with p.w=1 -w p.w -r", "", 0, "^4\n$", ""},

@@ -165,7 +165,7 @@ type Explanation struct {
 	Zero    []Reason     // of those whose derivative is 0 everywhere
 	NaN     []Reason     // of those whose derivative has a NaN
 	Answer  *Answer
-	Stages  []Stage // printed, for those who look inside
+	Stages  []Stage // printed, for those who look inside and asked for them
 }
 
 // An ExplainRow is one instruction of the program.
@@ -189,8 +189,9 @@ type Stage struct{ Name, Text string }
 // maxExplain bounds the rows of an explanation.
 const maxExplain = 5000
 
-// Explain answers the question and shows its tape.
-func Explain(q *Question) (x *Explanation, err error) {
+// Explain answers the question and shows its tape; with stages what was on the way to it, which may be
+// much longer than the program is: its blocks are indented.
+func Explain(q *Question, stages bool) (x *Explanation, err error) {
 	s := &session{q: q}
 	defer s.rescue(&err)
 	s.start()
@@ -199,16 +200,9 @@ func Explain(q *Question) (x *Explanation, err error) {
 	s.ask()
 	s.factor()
 	x = &Explanation{Mode: s.modeText()}
-	x.Stages = append(x.Stages, Stage{"tree", expr.Print(q.Prog)}, Stage{"tape", s.t.Dump(q.Prog)})
 	ys := s.tensors()
-	open := slices.Clone(ys)
-	for _, a := range s.targets {
-		if a.payload != nil {
-			open = append(open, refsOf(a.payload)...)
-		}
-	}
-	if open = slices.DeleteFunc(open, s.t.known); len(open) > 0 {
-		x.Stages = append(x.Stages, Stage{"plan", s.t.plan(open).Dump()})
+	if stages {
+		x.Stages = s.stages(ys)
 	}
 	rows := s.explained(ys, top)
 	bars := slices.Repeat([]Ref{None}, len(rows)) // their adjoints
@@ -239,6 +233,21 @@ func Explain(q *Question) (x *Explanation, err error) {
 	x.Zero = x.since(adjoints, allZero, "%s passes nothing on", "the parts from %s add up to 0")
 	x.NaN = x.since(adjoints, anyNaN, "it comes from %s", "it comes from %s")
 	return x, nil
+}
+
+// stages prints the program, its tape, and the plan of what is still to be computed.
+func (s *session) stages(ys []Ref) []Stage {
+	list := []Stage{{"tree", expr.Print(s.q.Prog)}, {"tape", s.t.Dump(s.q.Prog)}}
+	open := slices.Clone(ys)
+	for _, a := range s.targets {
+		if a.payload != nil {
+			open = append(open, refsOf(a.payload)...)
+		}
+	}
+	if open = slices.DeleteFunc(open, s.t.known); len(open) > 0 {
+		list = append(list, Stage{"plan", s.t.plan(open).Dump()})
+	}
+	return list
 }
 
 // explained lists the last of what ys are made of among the first instructions.
