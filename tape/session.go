@@ -21,6 +21,7 @@ type session struct {
 	answer  Answer
 	last    value // of the last statement
 	leafOf  map[string]Ref
+	inputOf map[string]*Input
 
 	// What a recording is made of, when there is a log.
 	log             *log
@@ -192,7 +193,7 @@ func (s *session) start() {
 	s.t.Recorded = q.Recorded
 	s.lo = s.desk.lower(q.Prog)
 	for _, w := range q.Wrt {
-		if !slices.ContainsFunc(q.Inputs, func(in Input) bool { return in.Name == w }) {
+		if s.inputNamed(w) == nil {
 			s.lo.wrt = append(s.lo.wrt, w)
 		}
 	}

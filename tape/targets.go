@@ -172,12 +172,30 @@ func (s *session) frozenAll(in Input) bool {
 // inputTree is the tree of sources of an input: with respect to an input's name always
 // means the input, whatever the program has bound the name to since.
 func (s *session) inputTree(name string) value {
-	for _, in := range s.q.Inputs {
-		if in.Name == name {
-			return s.sourceTree(in)
-		}
+	if in := s.inputNamed(name); in != nil {
+		return s.sourceTree(*in)
 	}
 	return nil
+}
+
+// inputNamed is the first input of that name, or nil. Few are looked at one by one.
+func (s *session) inputNamed(name string) *Input {
+	list := s.q.Inputs
+	if len(list) <= few {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+		return nil
+	}
+	if s.inputOf == nil {
+		s.inputOf = make(map[string]*Input, len(list))
+		for i := range slices.Backward(list) {
+			s.inputOf[list[i].Name] = &list[i]
+		}
+	}
+	return s.inputOf[name]
 }
 
 func (s *session) sourceTree(in Input) value {
