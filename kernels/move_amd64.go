@@ -8,6 +8,7 @@ type (
 	reading    = func(dst, x []float64, stride int)
 	writing    = func(dst []float64, stride int, x []float64)
 	placing    = func(dst []int, x []float64, n int) bool
+	placed     = func(dst, x []float64, places []int)
 	picking    = func(dst, x []float64, stride, count int)
 	copying    = func(dst []float64, ldd int, x []float64, ldx, n, count int)
 )
@@ -16,6 +17,8 @@ func avx2Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX2)},
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
+		&at[placed]{&Pick, placedBy(pickAVX2, func(dst, x []float64) []float64 { return dst })},
+		&at[placed]{&AddAt, placedBy(addAtAVX2, func(dst, x []float64) []float64 { return x })},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
 		&at[reading]{&Strided, stridedFours},
@@ -30,6 +33,8 @@ func avx512Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX512)},
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
+		&at[placed]{&Pick, placedBy(pickAVX512, func(dst, x []float64) []float64 { return dst })},
+		&at[placed]{&AddAt, placedBy(addAtAVX512, func(dst, x []float64) []float64 { return x })},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
@@ -62,6 +67,17 @@ func placesBy(kernel func(dst *int, x *float64, n, vectors int) bool, lanes int)
 			}
 		}
 		return places(dst[whole:], x[whole:], n)
+	}
+}
+
+// placedBy is a kernel of numbers at places, which have been looked at, by machine code. The others, one for each, are
+// those of along.
+func placedBy(kernel func(dst, x *float64, places *int, n int), along func(dst, x []float64) []float64) placed {
+	return func(dst, x []float64, places []int) {
+		if n := len(places); n > 0 {
+			_ = along(dst, x)[n-1]
+			kernel(&dst[0], &x[0], &places[0], n)
+		}
 	}
 }
 

@@ -12,6 +12,20 @@ package kernels
 //go:noescape
 func placesAVX2(dst *int, x *float64, n int, vectors int) (all bool)
 
+// pickAVX2 is
+//
+//	for i := range n { dst[i] = x[places[i]] }
+//
+//go:noescape
+func pickAVX2(dst *float64, x *float64, places *int, n int)
+
+// addAtAVX2 is
+//
+//	for i := range n { dst[places[i]] += x[i] }
+//
+//go:noescape
+func addAtAVX2(dst *float64, x *float64, places *int, n int)
+
 // runsAVX2 is
 //
 //	// 0 < first <= n, count > 0

@@ -50,6 +50,129 @@ DATA w4330000000000000<>+48(SB)/8, $0x4330000000000000
 DATA w4330000000000000<>+56(SB)/8, $0x4330000000000000
 GLOBL w4330000000000000<>(SB), RODATA|NOPTR, $64
 
+// func pickAVX2(dst *float64, x *float64, places *int, n int)
+// Requires: AVX
+TEXT ·pickAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x08, BX
+	JLT  done8
+
+some8:
+	MOVQ    (DX), SI
+	VMOVSD  (CX)(SI*8), X0
+	MOVQ    8(DX), SI
+	VMOVHPD (CX)(SI*8), X0, X0
+	VMOVUPD X0, (AX)
+	MOVQ    16(DX), SI
+	VMOVSD  (CX)(SI*8), X0
+	MOVQ    24(DX), SI
+	VMOVHPD (CX)(SI*8), X0, X0
+	VMOVUPD X0, 16(AX)
+	MOVQ    32(DX), SI
+	VMOVSD  (CX)(SI*8), X0
+	MOVQ    40(DX), SI
+	VMOVHPD (CX)(SI*8), X0, X0
+	VMOVUPD X0, 32(AX)
+	MOVQ    48(DX), SI
+	VMOVSD  (CX)(SI*8), X0
+	MOVQ    56(DX), SI
+	VMOVHPD (CX)(SI*8), X0, X0
+	VMOVUPD X0, 48(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	SUBQ    $0x08, BX
+	JGE     some8
+
+done8:
+	ADDQ $0x08, BX
+	SUBQ $0x01, BX
+	JLT  done1
+
+some1:
+	MOVQ   (DX), SI
+	VMOVSD (CX)(SI*8), X0
+	VMOVSD X0, (AX)
+	ADDQ   $0x08, AX
+	ADDQ   $0x08, DX
+	SUBQ   $0x01, BX
+	JGE    some1
+
+done1:
+	ADDQ $0x01, BX
+	VZEROUPPER
+	RET
+
+// func addAtAVX2(dst *float64, x *float64, places *int, n int)
+// Requires: AVX
+TEXT ·addAtAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x08, BX
+	JLT  done8
+
+some8:
+	MOVQ   (DX), SI
+	VMOVSD (CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   8(DX), SI
+	VMOVSD 8(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   16(DX), SI
+	VMOVSD 16(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   24(DX), SI
+	VMOVSD 24(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   32(DX), SI
+	VMOVSD 32(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   40(DX), SI
+	VMOVSD 40(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   48(DX), SI
+	VMOVSD 48(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	MOVQ   56(DX), SI
+	VMOVSD 56(CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	ADDQ   $0x40, CX
+	ADDQ   $0x40, DX
+	SUBQ   $0x08, BX
+	JGE    some8
+
+done8:
+	ADDQ $0x08, BX
+	SUBQ $0x01, BX
+	JLT  done1
+
+some1:
+	MOVQ   (DX), SI
+	VMOVSD (CX), X0
+	VADDSD (AX)(SI*8), X0, X0
+	VMOVSD X0, (AX)(SI*8)
+	ADDQ   $0x08, CX
+	ADDQ   $0x08, DX
+	SUBQ   $0x01, BX
+	JGE    some1
+
+done1:
+	ADDQ $0x01, BX
+	VZEROUPPER
+	RET
+
 // func runsAVX2(dst *float64, x *float64, n int, first int, count int)
 // Requires: AVX, CMOV
 TEXT ·runsAVX2(SB), NOSPLIT, $0-40

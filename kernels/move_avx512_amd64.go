@@ -12,6 +12,20 @@ package kernels
 //go:noescape
 func placesAVX512(dst *int, x *float64, n int, vectors int) (all bool)
 
+// pickAVX512 is
+//
+//	for i := range n { dst[i] = x[places[i]] }
+//
+//go:noescape
+func pickAVX512(dst *float64, x *float64, places *int, n int)
+
+// addAtAVX512 is
+//
+//	for i := range n { dst[places[i]] += x[i] }
+//
+//go:noescape
+func addAtAVX512(dst *float64, x *float64, places *int, n int)
+
 // runsAVX512 is
 //
 //	// 0 < first <= n, count > 0

@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -187,6 +188,37 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
+// TestAtPlaces holds Pick and AddAt to what they say.
+func TestAtPlaces(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for count := range 40 {
+			all, each, places := guard(1+r.IntN(20), count%8), guard(count, (count+3)%8), make([]int, count)
+			for i := range all.x {
+				all.x[i] = r.NormFloat64()
+			}
+			for i := range places {
+				places[i] = r.IntN(len(all.x))
+			}
+			Pick(each.x, all.x, places)
+			each.check(t, "Pick")
+			want := slices.Clone(all.x)
+			for i, k := range places {
+				if each.x[i] != all.x[k] {
+					t.Fatalf("%d of %d: number %d is %v, not %v", count, len(all.x), i, each.x[i], all.x[k])
+				}
+				each.x[i] = r.NormFloat64()
+				want[k] += each.x[i]
+			}
+			AddAt(all.x, each.x, places)
+			all.check(t, "AddAt")
+			if !slices.Equal(all.x, want) {
+				t.Fatalf("%d to %d: %v, not %v", count, len(all.x), all.x, want)
+			}
+		}
+	})
+}
+
 // BenchmarkMove is what numbers cost that are put elsewhere.
 func BenchmarkMove(b *testing.B) {
 	const n = 256
@@ -216,6 +248,10 @@ func BenchmarkMove(b *testing.B) {
 		{"reverse/go", func() { reverse(dst[:n], x[:n]) }},
 		{"places", func() { Places(ids, x[:n], n) }},
 		{"places/go", func() { places(ids, x[:n], n) }},
+		{"pick", func() { Pick(dst[:n], x, ids) }},
+		{"pick/go", func() { pick(dst[:n], x, ids) }},
+		{"addAt", func() { AddAt(dst, x[:n], ids) }},
+		{"addAt/go", func() { addAt(dst, x[:n], ids) }},
 	} {
 		b.Run(r.name, func(b *testing.B) {
 			for b.Loop() {

@@ -268,6 +268,13 @@ func runOverride(o override, d, x, y, z []float64) {
 			(*o.door)(d, n, x[len(x)-few:])
 			(*o.door)(d[len(d)-max(0, (few-1)*n+1):], n, x[:few])
 		}
+	case *at[func(dst, x []float64, places []int)]: // the first and the last number, and one for each place
+		if ids := make([]int, len(d)); len(x) > 0 {
+			for i := range ids {
+				ids[i] = i % 2 * (min(len(d), len(x)) - 1)
+			}
+			(*o.door)(d, x, ids[:min(len(d), len(x))])
+		}
 	case *at[func(dst []int, x []float64, n int) bool]:
 		ints := unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(d))), len(d)*8/int(unsafe.Sizeof(0)))
 		(*o.door)(ints[:len(x)], x, 3)

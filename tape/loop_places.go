@@ -174,30 +174,82 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 	}
 }
 
+// sumsBeside is how many numbers are added to beside one another: each waits for its own additions alone.
+const sumsBeside = 4
+
 // addFixed adds n steps to a sum of which every step adds to the same elements.
 func (x *loopRun) addFixed(sum []float64, ps []loopPut, n int) {
 	for len(ps) > 0 {
+		same := samePlace(ps)
 		p := &ps[0]
-		same := 1
-		for same < len(ps) && ps[same].off == p.off && ps[same].from == p.from {
-			same++
+		if p.wide == 1 {
+			many := 1
+			for many < sumsBeside && isNumber(ps[many*same:], same) {
+				many++
+			}
+			x.addNumbers(sum, ps[:many*same], same, n)
+			ps = ps[many*same:]
+			continue
 		}
 		dst := sum[p.off*p.row+p.from:][:p.wide]
-		if same == 1 && p.wide == 1 {
-			s := dst[0] // in a register: an addition waits for the one before, but for no memory
-			for _, v := range x.mem[p.value:][:n] {
-				s += v
-			}
-			dst[0] = s
-		} else {
-			for i := range n {
-				for k := range ps[:same] {
-					for e, v := range x.mem[int(ps[k].value)+i*p.wide:][:p.wide] {
-						dst[e] += v
-					}
+		for i := range n {
+			for k := range ps[:same] {
+				for e, v := range x.mem[int(ps[k].value)+i*p.wide:][:p.wide] {
+					dst[e] += v
 				}
 			}
 		}
 		ps = ps[same:]
 	}
+}
+
+// samePlace is how many of the first puts are to one place.
+func samePlace(ps []loopPut) int {
+	n := 1
+	for n < len(ps) && ps[n].off == ps[0].off && ps[n].from == ps[0].from {
+		n++
+	}
+	return n
+}
+
+// isNumber reports whether so many puts are to a number, and no others after them.
+func isNumber(ps []loopPut, same int) bool {
+	return len(ps) >= same && ps[0].wide == 1 && samePlace(ps) == same
+}
+
+// addNumbers is addFixed for numbers, to each of which there are as many puts: the numbers stay in registers.
+func (x *loopRun) addNumbers(sum []float64, ps []loopPut, same, n int) {
+	at := func(k int) *float64 {
+		p := &ps[k*same]
+		return &sum[p.off*p.row+p.from]
+	}
+	if len(ps) < sumsBeside*same {
+		for ; len(ps) > 0; ps = ps[same:] {
+			s := *at(0)
+			if same == 1 {
+				for _, v := range x.mem[ps[0].value:][:n] {
+					s += v
+				}
+			} else {
+				for i := range n {
+					for k := range ps[:same] {
+						s += x.mem[int(ps[k].value)+i]
+					}
+				}
+			}
+			*at(0) = s
+		}
+		return
+	}
+	s0, s1, s2, s3 := *at(0), *at(1), *at(2), *at(3)
+	a, b, c, d := ps[:same], ps[same:][:same], ps[2*same:][:same], ps[3*same:][:same]
+	for i := range n {
+		for k := range a {
+			s0 += x.mem[int(a[k].value)+i]
+			s1 += x.mem[int(b[k].value)+i]
+			s2 += x.mem[int(c[k].value)+i]
+			s3 += x.mem[int(d[k].value)+i]
+		}
+	}
+	*at(0), *at(1), *at(2), *at(3) = s0, s1, s2, s3
 }

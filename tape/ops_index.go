@@ -401,7 +401,7 @@ func runTake(c *run) {
 	x, idx := c.args[0], c.args[1]
 	m := len(idx)
 	if c.attr.Flag {
-		c.eachOwnPlaces(c.threads, idx, n, last(c.shape), func(at int, places []int) { pick(c.out[at:], x, places) })
+		c.eachOwnPlaces(c.threads, idx, n, last(c.shape), func(at int, places []int) { kernels.Pick(c.out[at:], x, places) })
 		return
 	}
 	if m <= fewPlaces {
@@ -422,7 +422,7 @@ func runTake(c *run) {
 			for o := from; o < to; o++ {
 				x, y := x[o*n*inner:(o+1)*n*inner], c.out[(o*m+at)*inner:][:len(places)*inner]
 				if inner == 1 {
-					pick(y, x, places)
+					kernels.Pick(y, x, places)
 					continue
 				}
 				for i, k := range places {
@@ -433,18 +433,6 @@ func runTake(c *run) {
 	})
 }
 
-// pick writes the numbers of x at places, some at a time: one by one took 1.5 times as long.
-func pick(dst, x []float64, places []int) {
-	for len(places) >= 4 {
-		p, q := places[:4], dst[:4]
-		q[0], q[1], q[2], q[3] = x[p[0]], x[p[1]], x[p[2]], x[p[3]]
-		places, dst = places[4:], dst[4:]
-	}
-	for i, k := range places {
-		dst[i] = x[k]
-	}
-}
-
 // runPut is the transpose of runTake: it adds each row, or element, where that was taken.
 func runPut(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
@@ -453,9 +441,7 @@ func runPut(c *run) {
 	clear(c.out)
 	if c.attr.Flag {
 		c.eachOwnPlaces(1, idx, n, last(c.shapes[0]), func(at int, places []int) {
-			for i, k := range places {
-				c.out[k] += x[at+i]
-			}
+			kernels.AddAt(c.out, x[at:], places)
 		})
 		return
 	}
@@ -473,9 +459,7 @@ func runPut(c *run) {
 			for o := from; o < to; o++ {
 				x, y := x[(o*m+at)*inner:][:len(places)*inner], c.out[o*n*inner:(o+1)*n*inner]
 				if inner == 1 {
-					for i, k := range places {
-						y[k] += x[i]
-					}
+					kernels.AddAt(y, x, places)
 					continue
 				}
 				for i, k := range places {

@@ -13,6 +13,8 @@ import (
 func main() {
 	kit.Start()
 	places()
+	pick()
+	addAt()
 	runs()
 	reverse()
 	if kit.Wide {
@@ -101,6 +103,68 @@ func places() {
 	Store(ok, ReturnIndex(0))
 	VZEROUPPER()
 	RET()
+}
+
+// each writes a loop over n numbers, eight at a time and then one by one, between whose turns some registers move by as many.
+func each(n reg.GPVirtual, turn func(some int), moving ...reg.GPVirtual) {
+	for _, some := range []int{8, 1} {
+		label, done := fmt.Sprintf("some%d", some), fmt.Sprintf("done%d", some)
+		SUBQ(Imm(uint64(some)), n)
+		JLT(LabelRef(done))
+		Label(label)
+		turn(some)
+		for _, r := range moving {
+			ADDQ(Imm(uint64(8*some)), r)
+		}
+		SUBQ(Imm(uint64(some)), n)
+		JGE(LabelRef(label))
+		Label(done)
+		ADDQ(Imm(uint64(some)), n)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// pick reads numbers at places, two of them for a half of a vector: to gather eight at once takes longer.
+func pick() {
+	name := "pick" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *int, n int)")
+	kit.Equals(name, "\tfor i := range n { dst[i] = x[places[i]] }")
+	Pragma("noescape")
+	dst, x, places, n := load("dst"), load("x"), load("places"), load("n")
+	each(n, func(some int) {
+		for j := 0; j < some; j += 2 {
+			k, z := GP64(), XMM()
+			MOVQ(Mem{Base: places, Disp: 8 * j}, k)
+			VMOVSD(Mem{Base: x, Index: k, Scale: 8}, z)
+			if some == 1 {
+				VMOVSD(z, Mem{Base: dst})
+				return
+			}
+			l := GP64()
+			MOVQ(Mem{Base: places, Disp: 8*j + 8}, l)
+			VMOVHPD(Mem{Base: x, Index: l, Scale: 8}, z, z)
+			VMOVUPD(z, Mem{Base: dst, Disp: 8 * j})
+		}
+	}, dst, places)
+}
+
+// addAt adds numbers to those at places, one after the other.
+func addAt() {
+	name := "addAt" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *int, n int)")
+	kit.Equals(name, "\tfor i := range n { dst[places[i]] += x[i] }")
+	Pragma("noescape")
+	dst, x, places, n := load("dst"), load("x"), load("places"), load("n")
+	each(n, func(some int) {
+		for j := range some {
+			k, z := GP64(), XMM()
+			MOVQ(Mem{Base: places, Disp: 8 * j}, k)
+			VMOVSD(Mem{Base: x, Disp: 8 * j}, z)
+			VADDSD(Mem{Base: dst, Index: k, Scale: 8}, z, z)
+			VMOVSD(z, Mem{Base: dst, Index: k, Scale: 8})
+		}
+	}, x, places)
 }
 
 // reverse writes numbers in descending order, four vectors at a time and then one.
