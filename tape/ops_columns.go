@@ -320,7 +320,7 @@ func runNorm(c *run) {
 		c.rows(kernels.NormRows)
 		return
 	}
-	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
+	eachStripe(c.threads, wideStripe(c.threads, c.shapes[0], axis), c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
 		s.norms(c.out[at:][:s.w])
 	})
 }
@@ -345,7 +345,8 @@ func (s *stripe) norms(dst []float64) {
 
 // sumsOfSquares writes the sum of the squares of each column to dst.
 func (s *stripe) sumsOfSquares(dst []float64) {
-	lanes := s.lanes[:len(kernels.Lanes{})*s.w]
+	s.lanes = grown(s.lanes, len(kernels.Lanes{})*s.w)
+	lanes := s.lanes
 	clear(lanes)
 	clear(dst)
 	for from := 0; from < s.n; {
@@ -403,13 +404,12 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 // alongColumns runs a reduction by a kernel of two numbers, from first on; rows of the last axis by one
 // of theirs.
 func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows func(dst, x []float64, n int)) {
-	const width = 512 // columns, whose results stay in the first cache
 	axis := c.attr.along()
 	if !inStripes(c.shapes[0], axis) {
 		c.rows(rows)
 		return
 	}
-	eachStripe(c.threads, width, c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
+	eachStripe(c.threads, wideStripe(c.threads, c.shapes[0], axis), c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
 		dst := c.out[at:][:s.w]
 		kernels.Fill(dst, first)
 		for i := range s.n {
@@ -421,7 +421,6 @@ func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows f
 // runTies counts how often a number is in each row or column. What takes its share of each is one tile
 // program then: a gradient of max takes half of the time of one by sums of all comparisons.
 func runTies(c *run) {
-	const width = 512
 	x, v := c.args[0], c.args[1]
 	axis := c.attr.along()
 	if !inStripes(c.shapes[0], axis) {
@@ -431,7 +430,7 @@ func runTies(c *run) {
 		})
 		return
 	}
-	eachStripe(c.threads, width, x, c.shapes[0], axis, func(s *stripe, _, at int) {
+	eachStripe(c.threads, wideStripe(c.threads, c.shapes[0], axis), x, c.shapes[0], axis, func(s *stripe, _, at int) {
 		dst, hits := c.out[at:][:s.w], s.lanes[:s.w]
 		clear(dst)
 		for i := range s.n {
