@@ -27,7 +27,8 @@ const (
 
 // whereMoved says where n numbers of m from i on are: where they lie, or else in the slot; and
 // how many there are. The cursor stands where the numbers before ended. Of values that lie in
-// windows so many numbers are gone. What drifts may be read with its edges wrong.
+// windows so many numbers are gone. What drifts may be read with its edges wrong. Of what is scattered all of the slot is
+// filled.
 func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot []T, i, n int, edges bool) (at unsafe.Pointer, many int) {
 	values = values[m.first:]
 	if gone != nil {
@@ -43,8 +44,8 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot [
 		return unsafe.Pointer(&slot[0]), n
 	}
 	if m.lay.scattered {
-		fillMoved(m.lay, slot[:n], values, gone, i)
-		return unsafe.Pointer(&slot[0]), n
+		fillMoved(m.lay, slot, values, gone, i)
+		return unsafe.Pointer(&slot[0]), len(slot)
 	}
 	if i < c.first || i >= c.end {
 		m.lay.seek(c, i)
@@ -70,6 +71,24 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot [
 		k += len(to)
 	}
 	return unsafe.Pointer(&slot[0]), n
+}
+
+// isFilled reports whether tiles of m are written to its slot.
+func (m *movedArg) isFilled() bool { return m.lay.scattered && m.lay.drifting == 0 }
+
+// ahead is how many numbers of each such operand are written at a time, some tiles if these stay in the first cache.
+func (tp *tileProgram) ahead() int {
+	const most = 4
+	filled := 0
+	for i := range tp.moved {
+		if tp.moved[i].isFilled() {
+			filled++
+		}
+	}
+	if filled == 0 {
+		return 0
+	}
+	return tileSize * min(most, max(1, slotsInAll/(tileSize*filled)))
 }
 
 // What is moved along rows of leastTogether numbers or more is read where it lies: tiles end where rows

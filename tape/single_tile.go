@@ -252,7 +252,7 @@ func (w *room) block32(tp *tileProgram, code *tileCode, calls []kernels.Call, b 
 		}
 		for i := range tp.moved {
 			v := &tp.moved[i]
-			w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, m.slot(v.slot), from, n, false)
+			w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, m.slot(v.slot)[:n], from, n, false)
 		}
 		for i, v := range tp.wides {
 			switch {

@@ -146,6 +146,8 @@ type room struct {
 	lanes  []kernels.Lanes  // of sums, and of results that are looked at
 	turned int              // the element from which on lanes are in their order
 	paths  []cursor         // of what is moved
+	filled []float64        // of that what is written there
+	ahead  int              // how many numbers of each at a time
 	still  []stillRow       // by load: what of it has one number
 	turns  turns[float64]   // of what is spread out
 	each   []kernels.Each   // of tiles that are rows
@@ -202,6 +204,9 @@ func (w *room) prepare(tp *tileProgram, code *tileCode, direct int) {
 	w.paths, w.still = grown(w.paths, len(tp.moved)), grown(w.still, len(tp.loads))
 	clear(w.paths)
 	clear(w.still)
+	if w.ahead = tp.ahead(); w.ahead > 0 {
+		w.filled = grown(w.filled, len(tp.moved)*(w.ahead+slotStride-tileSize))
+	}
 	w.turns.reset(len(tp.loads))
 	at := w.at[direct:]
 	for i := range tp.slots {
@@ -293,13 +298,33 @@ func (w *room) straight(tp *tileProgram, code *tileCode, calls []kernels.Call, f
 		w.turn(from)
 		w.point(in, from)
 		for i := range tp.moved {
-			m := &tp.moved[i]
-			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n, edges)
-			w.at[len(direct)-1-m.place] = at
-			tiles = min(tiles, many/n)
+			if m := &tp.moved[i]; !m.isFilled() {
+				at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot)[:n], from, n, edges)
+				w.at[len(direct)-1-m.place] = at
+				tiles = min(tiles, many/n)
+			}
 		}
+		tiles = w.fillTiles(tp, in, from, n, tiles)
 		from += n * w.run(tp, code, calls, len(direct), tp.turning, n, tiles)
 	}
+}
+
+// fillTiles writes tiles of n numbers from one on of what does not lie together, as many as there is room for.
+func (w *room) fillTiles(tp *tileProgram, in *tiling, from, n, tiles int) int {
+	if w.ahead == 0 {
+		return tiles
+	}
+	tiles = max(1, min(tiles, w.ahead/n))
+	stride := w.ahead + slotStride - tileSize
+	k := 0
+	for i := range tp.moved {
+		if m := &tp.moved[i]; m.isFilled() {
+			at, _ := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.filled[k*stride:][:n*tiles], from, n, false)
+			w.at[len(in.direct)-1-m.place] = at
+			k++
+		}
+	}
+	return tiles
 }
 
 // point has operands in memory begin at an element.
