@@ -139,6 +139,7 @@ func TestCommandLines(t *testing.T) {
 		{"grad x -i -", `{"expr":"x","values":{"x":1}}`, 2, "", "two programs"},
 		{"-i - -r", `{"expr":"x^2","values":{"x":4}}`, 0, "^8\n$", ""},
 		{"grad -p nowhere.nabla", "", 4, "", "nowhere.nabla: no such file"},
+		{"grad x^2 -i x=main.go", "", 4, "", "no such file\n.*given with --at x=@main.go\n$"},
 
 		// data
 		{"grad x^2", "", 4, "", "^nabla: x has no value\n    x\\^2\n    \\^\n    hint: --at x=…\n$"},

@@ -130,9 +130,11 @@ func FileError(name string, err error) error {
 // expression; or "".
 func meant(name string) string {
 	_, err := strconv.ParseFloat(name, 64)
-	_, assigned, ok := strings.Cut(name, "=")
+	variable, assigned, ok := strings.Cut(name, "=")
 	ext := filepath.Ext(name)
 	switch {
+	case ok && nameLen(variable) == len(variable) && isFile(assigned):
+		return "a value in a file is given with --at " + variable + "=@" + assigned
 	case len(ext) > 1 && nameLen(ext[1:]) == len(ext)-1: // data(1).json
 		return ""
 	case strings.HasPrefix(name, "{"):
@@ -145,6 +147,11 @@ func meant(name string) string {
 		return "an expression is an argument of its own, or stands behind -e"
 	}
 	return ""
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUMPY")) }

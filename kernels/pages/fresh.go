@@ -4,9 +4,10 @@ package pages
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -22,6 +23,7 @@ func Fresh[T float32 | float64](n int) []T {
 	if Scarce(n * size) {
 		debug.FreeOSMemory()
 	}
+	made.Add(int64(n * size))
 	var b strings.Builder
 	b.Grow(n * size)
 	b.WriteByte(0) // an empty string need not say where it is
@@ -33,6 +35,9 @@ func Fresh[T float32 | float64](n int) []T {
 // leastScarce is how many bytes ask whether they are to be had.
 const leastScarce = 1 << 20
 
+// made is no less than the bytes that are in use, with those of Fresh that nobody reads any more.
+var made atomic.Int64
+
 // Scarce is whether so many bytes, 1 MB and more, would be above what the process may take
 // (debug.SetMemoryLimit), what nobody reads any more included. The collector by itself begins when they
 // are taken, beside who writes to them: two values of which each may take the most there is were
@@ -42,10 +47,11 @@ func Scarce(bytes int) bool {
 		return false
 	}
 	limit := debug.SetMemoryLimit(-1)
-	if limit == math.MaxInt64 {
+	if limit == math.MaxInt64 || made.Load() <= limit-int64(bytes) {
 		return false
 	}
-	has := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(has[:])
-	return has[0].Value.Uint64()+uint64(bytes) > uint64(limit)
+	var has runtime.MemStats // stops the world; package runtime/metrics does not, but costs every process 40 µs
+	runtime.ReadMemStats(&has)
+	made.Store(int64(has.HeapAlloc))
+	return has.HeapAlloc+uint64(bytes) > uint64(limit)
 }

@@ -3,7 +3,6 @@ package pages
 import (
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"testing"
 )
 
@@ -36,15 +35,18 @@ func TestFresh(t *testing.T) {
 func TestScarce(t *testing.T) {
 	debug.FreeOSMemory()
 	const n = 4 << 20
-	has := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(has[:])
-	limit := int64(has[0].Value.Uint64()) + 12*n
+	has := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	limit := has() + 12*n
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	for i := range 5 {
 		m := Fresh[float64](n)
 		m[i] = 1
-		if metrics.Read(has[:]); has[0].Value.Uint64() > uint64(limit) {
-			t.Fatalf("%d values of %d bytes: %d bytes are taken, more than %d", i+1, 8*n, has[0].Value.Uint64(), limit)
+		if has := has(); has > limit {
+			t.Fatalf("%d values of %d bytes: %d bytes are taken, more than %d", i+1, 8*n, has, limit)
 		}
 	}
 	if Scarce(n) {
