@@ -188,6 +188,8 @@ func (lo *lowering) blockText(x access) string {
 		return t.Attr(r).Text
 	case in.Op() == opStopGradient:
 		return "stop_gradient" + where
+	case in.Op() == opWithGrad && !in.dtype.IsFloat():
+		return t.Attr(r).Text + where + " gives " + in.dtype.String() + ", and so nothing asks for its gradient"
 	case in.Op() == opWithGrad:
 		return t.Attr(r).Text + " has a gradient of its own, and takes it from outside" + where
 	case in.Op() == opCast:

@@ -532,6 +532,7 @@ var gradients = []struct {
 	{"f(a, b) = a*b; gradient f(a, b; g) = none, 2*g\nf(x, y) + x", "{x: 1, y: 2}", xs("x=3", "y=4")},
 	{"none = 3; f(a) = a^2; gradient f(a; g) = none\nf(x)", "3", xs("x=4")},
 	{"f(None) = None^2; gradient f(None; g) = None\nf(x)", "4", xs("x=4")},
+	{"f(a) = a > 0; gradient f(a; g) = g\nf(x)*3", "none: f at 2:1 gives bool, and so nothing asks for its gradient", xs("x=3")},
 	{"f(a) = a*x; gradient f(a; g) = g\nf(2)", "none: f has a gradient of its own, and takes it from outside at 2:1", xs("x=3")},
 	// several results: g is a tuple, too
 	{"f(a, b) { z = a*b; (z, 2*z) }; gradient f(a, b; g) = g[0]*b, g[1]*a\np, q = f(x, y); p + 10*q", "{x: 4, y: 30}", xs("x=3", "y=4")},
