@@ -597,6 +597,23 @@ func TestProgramLimit(t *testing.T) {
 	}
 }
 
+// What has no end is not read when it is no program from the beginning.
+func TestProgramEndless(t *testing.T) {
+	in, w := io.Pipe()
+	go func() {
+		for n, err := 0, error(nil); err == nil && n < 1<<20; n += 4096 {
+			_, err = w.Write(make([]byte, 4096))
+		}
+		w.CloseWithError(errors.New("read on"))
+	}()
+	var out, said bytes.Buffer
+	code := Main([]string{"grad", "-p", "-", "-a", "x=3"}, in, &out, &said)
+	in.Close()
+	if code != 3 || !strings.Contains(said.String(), "unexpected character U+0000") {
+		t.Errorf("zeros without an end: exit %d, %s", code, said.String())
+	}
+}
+
 // A tape is refused before its plan would not fit: operations on tensors, however short, cost several
 // times what those on numbers do.
 func TestTapeLimit(t *testing.T) {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -241,7 +242,15 @@ func readProgram(name string, in io.Reader, limit int64) ([]byte, error) {
 		in = f
 	}
 	most := min(maxProgram, limit/perByte)
-	b, err := io.ReadAll(io.LimitReader(in, most+1))
+	// A device or a picture shows at its beginning that it is no text, and may have no end.
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(in, head)
+	b := head[:n]
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	} else if err == nil && bytes.IndexByte(b, 0) < 0 {
+		b, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(b), in), most+1))
+	}
 	switch long := err == nil && int64(len(b)) > most; {
 	case long && most < maxProgram:
 		return nil, &input.Error{File: input.Called(name), Msg: "the program is longer than " + tape.Bytes(float64(most)) + ", more than fits into the limit of " + tape.Bytes(float64(limit)),
