@@ -17,8 +17,8 @@ func avx2Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX2)},
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
-		&at[placed]{&Pick, placedBy(pickAVX2, func(dst, x []float64) []float64 { return dst })},
-		&at[placed]{&AddAt, placedBy(addAtAVX2, func(dst, x []float64) []float64 { return x })},
+		&at[placed]{&Pick, placedBy(pickAVX2, ofDst)},
+		&at[placed]{&AddAt, placedBy(addAtAVX2, ofX)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
 		&at[reading]{&Strided, stridedFours},
@@ -33,8 +33,8 @@ func avx512Move() []override {
 	return []override{
 		&at[running]{&stretchFrom, runsBy(runsAVX512)},
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
-		&at[placed]{&Pick, placedBy(pickAVX512, func(dst, x []float64) []float64 { return dst })},
-		&at[placed]{&AddAt, placedBy(addAtAVX512, func(dst, x []float64) []float64 { return x })},
+		&at[placed]{&Pick, placedBy(pickAVX512, ofDst)},
+		&at[placed]{&AddAt, placedBy(addAtAVX512, ofX)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
@@ -70,8 +70,12 @@ func placesBy(kernel func(dst *int, x *float64, n, vectors int) bool, lanes int)
 	}
 }
 
-// placedBy is a kernel of numbers at places, which have been looked at, by machine code. The others, one for each, are
-// those of along.
+// ofDst and ofX are the numbers that Pick and AddAt have one of for each place.
+func ofDst(dst, _ []float64) []float64 { return dst }
+func ofX(_, x []float64) []float64     { return x }
+
+// placedBy is a kernel of numbers at places, which have been looked at, by machine code. The others, one for
+// each, are those of along.
 func placedBy(kernel func(dst, x *float64, places *int, n int), along func(dst, x []float64) []float64) placed {
 	return func(dst, x []float64, places []int) {
 		if n := len(places); n > 0 {

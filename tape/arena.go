@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"sync"
-	"unsafe"
 
 	"nabla/kernels/pages"
 )
@@ -70,7 +69,7 @@ func (a *arena[T]) take(n int) []T {
 		}
 		a.mu.Unlock()
 	}
-	if pages.Scarce(room * int(unsafe.Sizeof(*new(T)))) {
+	if pages.Scarce[T](room) {
 		a.empty()
 	}
 	m := pages.Fresh[T](room)[:n:room]
@@ -124,7 +123,7 @@ func (s *spare[T]) take(n int, more *arena[T]) []T {
 		s.held -= room
 		return m[:n]
 	}
-	if pages.Scarce(room * int(unsafe.Sizeof(*new(T)))) {
+	if pages.Scarce[T](room) {
 		s.clear(0)
 	}
 	return more.take(n)

@@ -90,17 +90,7 @@ func (s *stripe) tallest() bool {
 	case !s.tallestOfMany():
 		return false
 	}
-	return s.topped()
-}
-
-// topped reports whether the largest of all columns are finite.
-func (s *stripe) topped() bool {
-	for _, m := range s.top {
-		if m-m != 0 {
-			return false
-		}
-	}
-	return true
+	return finiteNumbers(s.top)
 }
 
 // highest is tallest without the places, which few rows have as soon: of many it takes a fifth of the time.
@@ -113,7 +103,7 @@ func (s *stripe) highest() bool {
 	for i := range s.n {
 		kernels.Maximum(s.top, s.top, s.row(s.x, i))
 	}
-	return s.topped()
+	return finiteNumbers(s.top)
 }
 
 // tallestOfMany is tallest of columns that may be long, some rows after the others; false if there is a NaN.

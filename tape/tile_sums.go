@@ -187,18 +187,17 @@ func (x *execution) alongTiles(tp *tileProgram, code *tileCode) {
 	}
 	c.at = make([]alongWorker, pool.Parts(x.threads()))
 	piece := max(unit, kernels.SumBlock)
-	begin := func(k int) int { // with whole parts, and little of the block before, which waits for its sum
-		return min(k*piece/unit*unit, tp.n)
-	}
 	pieces := ceilDiv(tp.n, piece)
-	pool.Share(x.threads(), tp.n*len(tp.code), pieces, func(w, from, to int) {
-		end := tp.n
-		if to < pieces {
-			end = begin(to)
+	begin := func(k int) int { // with whole parts, and little of the block before, which waits for its sum
+		if k == pieces {
+			return tp.n
 		}
-		if from = begin(from); from < end {
+		return k * piece / unit * unit
+	}
+	pool.Share(x.threads(), tp.n*len(tp.code), pieces, func(w, from, to int) {
+		if from, to = begin(from), begin(to); from < to {
 			c.at[w] = alongWorker{alongRun: c, from: from, full: make([]blockSums, len(tp.along)), counts: make([]float64, len(tp.sums))}
-			c.at[w].run(end)
+			c.at[w].run(to)
 		}
 	})
 	runtime.KeepAlive(code)

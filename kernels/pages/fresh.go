@@ -20,7 +20,7 @@ func Fresh[T float32 | float64](n int) []T {
 	if n < 1<<9 { // what costs little is not worth a trick
 		return make([]T, n)
 	}
-	if Scarce(n * size) {
+	if Scarce[T](n) {
 		debug.FreeOSMemory()
 	}
 	made.Add(int64(n * size))
@@ -32,17 +32,18 @@ func Fresh[T float32 | float64](n int) []T {
 	return m
 }
 
-// leastScarce is how many bytes ask whether they are to be had.
+// leastScarce is for how many bytes it is asked whether they are to be had.
 const leastScarce = 1 << 20
 
 // made is no less than the bytes that are in use, with those of Fresh that nobody reads any more.
 var made atomic.Int64
 
-// Scarce is whether so many bytes, 1 MB and more, would be above what the process may take
+// Scarce is whether n numbers, of 1 MB and more, would be above what the process may take
 // (debug.SetMemoryLimit), what nobody reads any more included. The collector by itself begins when they
 // are taken, beside who writes to them: two values of which each may take the most there is were
 // there at once though the first was dead.
-func Scarce(bytes int) bool {
+func Scarce[T float32 | float64](n int) bool {
+	bytes := n * int(unsafe.Sizeof(*new(T)))
 	if bytes < leastScarce {
 		return false
 	}

@@ -49,7 +49,7 @@ func TestScarce(t *testing.T) {
 			t.Fatalf("%d values of %d bytes: %d bytes are taken, more than %d", i+1, 8*n, has, limit)
 		}
 	}
-	if Scarce(n) {
+	if Scarce[float64](n / 8) {
 		t.Error("what fits is scarce")
 	}
 }

@@ -67,7 +67,7 @@ func Run(threads, n int, f func(i int)) {
 // Split runs f over 0 … n-1 in pieces, on several threads where that is worth it: where size operations
 // are, or where the pieces it begins with take so long that the others are, too.
 func Split(threads, size, n int, f func(from, to int)) {
-	if threads <= 1 || n <= 1 || size < leastTimed && !Worth(size, LeastElements) {
+	if alone(threads, size, n) {
 		f(0, n) // without a closure
 		return
 	}
@@ -77,12 +77,10 @@ func Split(threads, size, n int, f func(from, to int)) {
 // Share is Split, with the number of each piece: in their order, and below Parts(threads).
 func Share(threads, size, n int, f func(part, from, to int)) {
 	switch {
-	case threads <= 1 || n <= 1:
+	case alone(threads, size, n):
 		f(0, 0, n)
 	case Worth(size, LeastElements):
 		cut(threads, 0, n, f)
-	case size < leastTimed:
-		f(0, 0, n)
 	default:
 		first := (n + timed - 1) / timed
 		begin := time.Now()
@@ -93,6 +91,11 @@ func Share(threads, size, n int, f func(part, from, to int)) {
 			f(1, first, n)
 		}
 	}
+}
+
+// alone reports whether one thread does it all, and nothing is timed.
+func alone(threads, size, n int) bool {
+	return threads <= 1 || n <= 1 || size < leastTimed && !Worth(size, LeastElements)
 }
 
 // Parts is how many pieces Share makes at most.
