@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -115,34 +116,37 @@ func runCheck(o *checkOptions) error {
 	if err != nil {
 		return err
 	}
-	var all []checked
+	said := newFindings(o)
+	defer said.text.close()
 	for i := range cases {
 		if c := &cases[i]; c.err != nil {
-			all = append(all, checked{Name: c.name, Expr: c.text, Line: c.line, Err: c.err})
+			said.add(&checked{Name: c.name, Expr: c.text, Line: c.line, Err: c.err})
 			continue
 		}
-		points, err := o.points(&cases[i])
+		points, n, err := o.points(&cases[i])
 		if err != nil {
 			return err
 		}
-		for k, p := range points {
+		first := true
+		for p := range points {
 			start := time.Now()
 			r := o.check(p)
 			r.Took = time.Since(start)
-			if r.Err != nil && !listed && (len(points) == 1 || k == 0 && reportOf(r.Err).code <= exitProgram) {
+			if r.Err != nil && !listed && (n == 1 || first && reportOf(r.Err).code <= exitProgram) {
 				return r.Err // of the command line or the expression, wherever it is looked at
 			}
 			if p := reportOf(orNil(r.Err)); p.code >= exitInterrupted || p.kind == "timeout" {
 				return r.Err
 			}
-			all = append(all, r)
+			said.add(&r)
+			first = false
 		}
 	}
-	if err := writeReport(o, all); err != nil {
+	if err := said.write(); err != nil {
 		return err
 	}
 	o.tellStats(o.err, nil)
-	if code := o.exitCode(all); code != exitOK {
+	if code := said.code; code != exitOK {
 		return &failure{code: code} // the report has said it all
 	}
 	return nil
@@ -176,23 +180,6 @@ func (o *checkOptions) settle() error {
 		}
 	}
 	return nil
-}
-
-// exitCode is exitNo where a comparison fails, or else that of the first case that could not be run.
-func (o *checkOptions) exitCode(all []checked) int {
-	code := exitOK
-	for i := range all {
-		r := &all[i]
-		for _, c := range r.List {
-			if o.fails(c.Verdict) {
-				return exitNo
-			}
-		}
-		if r.Err != nil && code == exitOK {
-			code = reportOf(r.Err).code
-		}
-	}
-	return code
 }
 
 // orNil is err, or a failure of no kind.
@@ -241,50 +228,57 @@ func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
 	return []checkCase{c}, false, nil
 }
 
-// points are a case at the points where it is looked at: where it stands, or random ones.
-func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
+// points are a case at the points where it is looked at, and how many: where it stands, or random
+// ones. Each is drawn when it is wanted, so that a million take no more memory than one.
+func (o *checkOptions) points(c *checkCase) (iter.Seq[*checkCase], int, error) {
 	n := o.Points
 	if n == 0 && len(o.Domain) > 0 {
 		n = 1
 	}
 	if n <= 0 {
-		return []*checkCase{c}, nil
+		return func(yield func(*checkCase) bool) { yield(c) }, 1, nil
 	}
 	domain, err := o.domain()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	doc := *c.doc
 	doc.Vars = slices.Clone(doc.Vars)
 	prog, err := programOf(c.prog, &doc)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := o.drawable(&doc, prog, domain); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))
-	var list []*checkCase
-	for range n {
-		p := *c
-		d := doc
-		d.Vars = slices.Clone(doc.Vars)
-		var at []string
-		for i, v := range d.Vars {
-			r, drawn := domain[v.Name]
-			if !drawn {
-				continue
-			}
-			d.Vars[i].Value = mapTensors(v.Value, func(x *tensor.Tensor) *tensor.Tensor { return drawnIn(r, x, rng) })
-			if x := d.Vars[i].Value; x.Kind == tensor.KindTensor && x.Tensor.Size() == 1 {
-				at = append(at, v.Name+"="+output.Text(x.Tensor.Item(), x.Tensor.DType, 17))
+	return func(yield func(*checkCase) bool) {
+		for range n {
+			if !yield(drawnCase(c, doc, domain, rng)) {
+				return
 			}
 		}
-		p.doc = &d
-		p.name = strings.TrimPrefix(c.name+": "+strings.Join(at, ", "), ": ")
-		list = append(list, &p)
+	}, n, nil
+}
+
+// drawnCase is a case at a random point of a domain.
+func drawnCase(c *checkCase, doc input.Document, domain map[string][2]float64, rng *rand.Rand) *checkCase {
+	p := *c
+	doc.Vars = slices.Clone(doc.Vars)
+	var at []string
+	for i, v := range doc.Vars {
+		r, drawn := domain[v.Name]
+		if !drawn {
+			continue
+		}
+		doc.Vars[i].Value = mapTensors(v.Value, func(x *tensor.Tensor) *tensor.Tensor { return drawnIn(r, x, rng) })
+		if x := doc.Vars[i].Value; x.Kind == tensor.KindTensor && x.Tensor.Size() == 1 {
+			at = append(at, v.Name+"="+output.Text(x.Tensor.Item(), x.Tensor.DType, 17))
+		}
 	}
-	return list, nil
+	p.doc = &doc
+	p.name = strings.TrimPrefix(c.name+": "+strings.Join(at, ", "), ": ")
+	return &p
 }
 
 // drawable adds to doc the inputs that the program needs and nobody gives, and to domain the ranges of

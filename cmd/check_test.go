@@ -3,7 +3,11 @@ package cmd
 import (
 	"encoding/json"
 	"encoding/xml"
+	"io"
 	"math"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,5 +115,61 @@ func TestOpsJSON(t *testing.T) {
 	}
 	if len(rows) < 200 {
 		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// A heapMeter keeps how much memory is held when the first thing is written to it.
+type heapMeter struct{ held uint64 }
+
+func (m *heapMeter) Write(p []byte) (int, error) {
+	if m.held == 0 {
+		m.held = heap()
+	}
+	return len(p), nil
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}
+
+// TestPointsMemory: points are drawn, judged and told one by one, and none is kept.
+func TestPointsMemory(t *testing.T) {
+	const points, most = 4000, 1 << 20 // all of them at once take 2 MB
+	before := heap()
+	var m heapMeter
+	if code := Main([]string{"check", "x^2 * sin(x)", "-q", "--points", strconv.Itoa(points)}, strings.NewReader(""), &m, io.Discard); code != exitOK {
+		t.Fatalf("exit %d", code)
+	}
+	if m.held > before+most {
+		t.Errorf("%d points hold %d bytes when the report is written, more than %d", points, m.held-before, most)
+	}
+}
+
+// TestSpool: a long text goes to a file, and comes back whole.
+func TestSpool(t *testing.T) {
+	for _, tmp := range []string{t.TempDir(), "/no/such/directory"} { // without a file it stays in memory
+		t.Setenv("TMPDIR", tmp)
+		t.Setenv("TMP", tmp)
+		var s spool
+		var want strings.Builder
+		for i := 0; want.Len() < 3*inMemory; i++ {
+			line := strings.Repeat(strconv.Itoa(i), 1000) + "\n"
+			want.WriteString(line)
+			s.WriteString(line)
+			if s.settle(); tmp != "/no/such/directory" && s.Len() >= inMemory {
+				t.Fatalf("%d bytes in memory, more than %d", s.Len(), inMemory)
+			}
+		}
+		var got strings.Builder
+		if err := s.copyTo(&got); err != nil || got.String() != want.String() {
+			t.Errorf("with files in %s: %v, %d bytes, want %d", tmp, err, got.Len(), want.Len())
+		}
+		s.close()
+		if left, _ := os.ReadDir(tmp); len(left) > 0 {
+			t.Errorf("%v is left in %s", left[0].Name(), tmp)
+		}
 	}
 }

@@ -11,30 +11,93 @@ import (
 	"nabla/expr/cells"
 )
 
-// reports are the forms in which check says what it found.
-var reports = []struct {
-	name  string
-	write func(b *bytes.Buffer, o *checkOptions, all []checked)
-}{
-	{"text", textReport},
-	{"json", jsonReport},
-	{"tap", tapReport},
-	{"junit", junitReport},
-	{"github", githubReport},
+// A reportForm is a form in which check says what it found: case by case, with what stands in
+// front of them and behind them, which may be nil.
+type reportForm struct {
+	name   string
+	before func(b *bytes.Buffer, f *findings)
+	each   func(b *bytes.Buffer, f *findings, r *checked)
+	behind func(b *bytes.Buffer, f *findings)
+}
+
+var reportForms = []reportForm{
+	{"text", nil, textCase, textSum},
+	{"json", jsonHead, jsonCase, jsonEnd},
+	{"tap", tapHead, tapCase, nil},
+	{"junit", junitHead, junitCase, junitEnd},
+	{"github", nil, githubCase, githubSum},
 }
 
 func reportNames() []string { return []string{"text", "json", "tap", "junit", "github"} }
 
-// writeReport writes the report that is asked for.
-func writeReport(o *checkOptions, all []checked) error {
-	var b bytes.Buffer
-	for _, r := range reports {
-		if r.name == o.Report {
-			r.write(&b, o, all)
+// Findings are what is known of the cases so far: their texts, which wait until the whole is known,
+// and what they come to.
+type findings struct {
+	*checkOptions
+	reportForm
+	text   spool
+	cases  int
+	shown  int // cases that have a text
+	errs   int // cases that could not be run
+	failed int // cases that fail, these among them
+	counts map[verdict]int
+	code   int // that of a comparison that fails, or else of the first case that could not be run
+}
+
+func newFindings(o *checkOptions) *findings {
+	f := &findings{checkOptions: o, counts: map[verdict]int{}}
+	f.reportForm = reportForms[slices.IndexFunc(reportForms, func(f reportForm) bool { return f.name == o.Report })]
+	return f
+}
+
+// add adds a case.
+func (f *findings) add(c *checked) {
+	had := f.text.Len()
+	f.each(&f.text.Buffer, f, c)
+	if f.text.Len() > had {
+		f.shown++
+	}
+	f.cases++
+	for _, c := range c.List {
+		f.counts[c.Verdict]++
+		if f.fails(c.Verdict) {
+			f.code = exitNo
 		}
 	}
-	_, err := o.out.Write(b.Bytes())
-	return err
+	if c.Err != nil {
+		f.errs++
+		f.code = cmp.Or(f.code, reportOf(c.Err).code)
+	}
+	if f.fault(c) {
+		f.failed++
+	}
+	f.text.settle()
+}
+
+// compared is how many comparisons there are, and how many of them fail.
+func (f *findings) compared() (all, failed int) {
+	for v, n := range f.counts {
+		all += n
+		if f.fails(v) {
+			failed += n
+		}
+	}
+	return all, failed
+}
+
+// write writes the report. The first Write, though it may be of nothing, sees that no file has changed.
+func (f *findings) write() error {
+	var before bytes.Buffer
+	if f.before != nil {
+		f.before(&before, f)
+	}
+	if f.behind != nil {
+		f.behind(&f.text.Buffer, f)
+	}
+	if _, err := f.out.Write(before.Bytes()); err != nil {
+		return err
+	}
+	return f.text.copyTo(f.out)
 }
 
 // verdict is the worst of a case.
@@ -51,8 +114,8 @@ func (r *checked) verdict() verdict {
 // fails reports whether a verdict makes a check fail, as --strict or its absence has it.
 func (o *checkOptions) fails(v verdict) bool { return v == mismatch || o.Strict && v != ok }
 
-// failed reports whether a case fails.
-func (o *checkOptions) failed(r *checked) bool { return r.Err != nil || o.fails(r.verdict()) }
+// fault reports whether a case fails.
+func (o *checkOptions) fault(r *checked) bool { return r.Err != nil || o.fails(r.verdict()) }
 
 // badness sorts comparisons worst first.
 func badness(c *comparison) float64 {
@@ -136,62 +199,41 @@ func (r *checked) side(against string) (head, column string) {
 	return sidesReferee, "govaluate"
 }
 
-// textReport is for people: a table for each case, and how many comparisons hold.
-func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	counts := map[verdict]int{}
-	failures := 0
-	for i := range all {
-		r := &all[i]
-		if r.Err != nil {
-			failures++
-		}
-		for _, c := range r.List {
-			counts[c.Verdict]++
-		}
-		if o.Quiet && !o.failed(r) {
-			continue
-		}
-		if i > 0 && b.Len() > 0 {
+// textSum closes a report for people with how many comparisons hold.
+func textSum(b *bytes.Buffer, f *findings) {
+	if sum := f.summary(); sum != "" {
+		if f.shown > 0 {
 			b.WriteByte('\n')
 		}
-		textCase(b, o, r)
-	}
-	if sum := o.summary(counts, failures, len(all)); sum != "" {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(folded(sum, 0, width(o.out)) + "\n")
+		b.WriteString(folded(sum, 0, width(f.out)) + "\n")
 	}
 }
 
 // summary is how many comparisons hold; "" where all do and nobody wants to know.
-func (o *checkOptions) summary(counts map[verdict]int, failures, cases int) string {
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
+func (f *findings) summary() string {
 	head := "ok"
-	if failures > 0 {
+	if f.errs > 0 {
 		head = "NOT ok"
 	}
 	var parts []string
 	for _, v := range []verdict{mismatch, kink, inconclusive} {
-		if counts[v] > 0 {
-			if o.fails(v) {
+		if n := f.counts[v]; n > 0 {
+			if f.fails(v) {
 				head = "NOT ok"
 			}
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	if failures > 0 {
-		parts = append(parts, fmt.Sprintf("%d could not be run", failures))
+	if f.errs > 0 {
+		parts = append(parts, fmt.Sprintf("%d could not be run", f.errs))
 	}
-	if o.Quiet && len(parts) == 0 {
+	if f.Quiet && len(parts) == 0 {
 		return ""
 	}
-	sum := fmt.Sprintf("%s: %d of %d comparisons hold", head, counts[ok], total)
-	if cases > 1 {
-		sum += fmt.Sprintf(" in %d cases", cases)
+	all, _ := f.compared()
+	sum := fmt.Sprintf("%s: %d of %d comparisons hold", head, f.counts[ok], all)
+	if f.cases > 1 {
+		sum += fmt.Sprintf(" in %d cases", f.cases)
 	}
 	if len(parts) > 0 {
 		sum += ", " + strings.Join(parts, ", ")
@@ -199,9 +241,15 @@ func (o *checkOptions) summary(counts map[verdict]int, failures, cases int) stri
 	return sum
 }
 
-// textCase is one case as a table of at most 80 columns.
-func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
-	room := width(o.out)
+// textCase is one case for people, as a table of at most 80 columns.
+func textCase(b *bytes.Buffer, f *findings, r *checked) {
+	if f.Quiet && !f.fault(r) {
+		return
+	}
+	if f.shown > 0 {
+		b.WriteByte('\n')
+	}
+	room := width(f.out)
 	if r.Name != "" {
 		b.WriteString(strings.Join(strings.Fields(r.Name), " ") + "\n")
 	}
@@ -212,12 +260,12 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	for _, against := range r.sides() {
 		head, column := r.side(against)
 		b.WriteString(folded(head, 0, room) + "\n")
-		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, o)
+		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, f.checkOptions)
 	}
 	for _, n := range r.Notes {
 		b.WriteString("  " + folded("note: "+n, 2, room) + "\n")
 	}
-	if o.Verbose && r.Tokens != "" {
+	if f.Verbose && r.Tokens != "" {
 		b.WriteString("  govaluate was given\n")
 		for line := range strings.Lines(r.Tokens) {
 			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")

@@ -11,26 +11,19 @@ import (
 	"nabla/tape/tensor"
 )
 
-// jsonReport writes one object, with an object for each case.
-func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	n, bad := 0, 0
-	good := true
-	for i := range all {
-		n += len(all[i].List)
-		for _, c := range all[i].List {
-			if o.fails(c.Verdict) {
-				bad++
-			}
-		}
-		good = good && !o.failed(&all[i])
-	}
-	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, good, n, bad)
-	jsonList(b, len(all), func(i int) { jsonCase(b, &all[i]) })
-	b.WriteString("]}\n")
+// jsonHead begins one object, with an object for each case.
+func jsonHead(b *bytes.Buffer, f *findings) {
+	all, failed := f.compared()
+	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, f.failed == 0, all, failed)
 }
 
+func jsonEnd(b *bytes.Buffer, _ *findings) { b.WriteString("]}\n") }
+
 // jsonCase is one case.
-func jsonCase(b *bytes.Buffer, r *checked) {
+func jsonCase(b *bytes.Buffer, f *findings, r *checked) {
+	if f.cases > 0 {
+		b.WriteByte(',')
+	}
 	b.WriteString(`{"name":`)
 	jsonString(b, caseName(r))
 	b.WriteString(`,"expr":`)
@@ -78,85 +71,75 @@ func jsonComparison(b *bytes.Buffer, c *comparison) {
 	b.WriteByte('}')
 }
 
-// tapReport is for the Test Anything Protocol.
-func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	fmt.Fprintf(b, "TAP version 14\n1..%d\n", len(all))
-	for i := range all {
-		r := &all[i]
-		word := "ok"
-		if o.failed(r) {
-			word = "not ok"
-		}
-		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`, `\`, `\\`).Replace(caseName(r)))
-		if r.Err != nil {
-			fmt.Fprintf(b, "  # %s\n", strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  # "))
-		}
+// tapHead is for the Test Anything Protocol.
+func tapHead(b *bytes.Buffer, f *findings) { fmt.Fprintf(b, "TAP version 14\n1..%d\n", f.cases) }
+
+// tapCase is one test.
+func tapCase(b *bytes.Buffer, f *findings, r *checked) {
+	word := "ok"
+	if f.fault(r) {
+		word = "not ok"
+	}
+	fmt.Fprintf(b, "%s %d - %s\n", word, f.cases+1, strings.NewReplacer("\n", "; ", "#", `\#`, `\`, `\\`).Replace(caseName(r)))
+	if r.Err != nil {
+		fmt.Fprintf(b, "  # %s\n", strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  # "))
+	}
+	for _, c := range r.bad() {
+		fmt.Fprintf(b, "  # %s: %s\n", c.Verdict, explainBad(&c))
+	}
+}
+
+// junitHead is XML as JUnit writes it.
+func junitHead(b *bytes.Buffer, f *findings) {
+	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", f.cases, f.failed-f.errs, f.errs)
+}
+
+func junitEnd(b *bytes.Buffer, _ *findings) { b.WriteString("</testsuite>\n") }
+
+// junitCase is one test.
+func junitCase(b *bytes.Buffer, f *findings, r *checked) {
+	fmt.Fprintf(b, "  <testcase classname=\"nabla check\" name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
+	switch {
+	case r.Err != nil:
+		p := reportOf(r.Err)
+		fmt.Fprintf(b, "<error message=\"%s\">%s</error>", output.XMLText(p.msg), output.XMLText(p.text))
+	case f.fault(r):
+		var text []string
 		for _, c := range r.bad() {
-			fmt.Fprintf(b, "  # %s: %s\n", c.Verdict, explainBad(&c))
+			text = append(text, string(c.Verdict)+": "+explainBad(&c))
 		}
+		fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", output.XMLText(text[0]), output.XMLText(strings.Join(text, "\n")))
 	}
+	b.WriteString("</testcase>\n")
 }
 
-// junitReport is XML as JUnit writes it.
-func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	failures, errs := 0, 0
-	for i := range all {
-		switch {
-		case all[i].Err != nil:
-			errs++
-		case o.failed(&all[i]):
-			failures++
-		}
+// githubCase is one annotation for a case that fails: GitHub shows ten.
+func githubCase(b *bytes.Buffer, f *findings, r *checked) {
+	if !f.fault(r) {
+		return
 	}
-	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", len(all), failures, errs)
-	for i := range all {
-		r := &all[i]
-		fmt.Fprintf(b, "  <testcase classname=\"nabla check\" name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
-		switch {
-		case r.Err != nil:
-			p := reportOf(r.Err)
-			fmt.Fprintf(b, "<error message=\"%s\">%s</error>", output.XMLText(p.msg), output.XMLText(p.text))
-		case o.failed(r):
-			var text []string
-			for _, c := range r.bad() {
-				text = append(text, string(c.Verdict)+": "+explainBad(&c))
-			}
-			fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", output.XMLText(text[0]), output.XMLText(strings.Join(text, "\n")))
-		}
-		b.WriteString("</testcase>\n")
-	}
-	b.WriteString("</testsuite>\n")
-}
-
-// githubReport prints one annotation a case: GitHub shows ten.
-func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	file := ""
-	if len(o.Args) == 1 && strings.HasSuffix(o.Args[0], ".json") {
-		file = "file=" + property.Replace(o.Args[0]) + ","
-	}
-	bad := 0
-	for i := range all {
-		r := &all[i]
-		if !o.failed(r) {
-			continue
-		}
-		bad++
-		var text []string
-		if r.Err != nil {
-			text = append(text, reportOf(r.Err).text)
-		}
-		for _, c := range r.bad() {
-			text = append(text, explainBad(&c))
-		}
-		place := file
-		if place != "" && r.Line > 0 {
+	place := ""
+	if len(f.Args) == 1 && strings.HasSuffix(f.Args[0], ".json") {
+		place = "file=" + property.Replace(f.Args[0]) + ","
+		if r.Line > 0 {
 			place += "line=" + strconv.Itoa(r.Line) + ","
 		}
-		fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", place, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
 	}
-	fmt.Fprintf(b, "%d of %d cases hold\n", len(all)-bad, len(all))
+	var text []string
+	if r.Err != nil {
+		text = append(text, reportOf(r.Err).text)
+	}
+	for _, c := range r.bad() {
+		text = append(text, explainBad(&c))
+	}
+	fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", place, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
+}
+
+// githubSum says how many cases hold.
+func githubSum(b *bytes.Buffer, f *findings) {
+	fmt.Fprintf(b, "%d of %d cases hold\n", f.cases-f.failed, f.cases)
 }
 
 // caseName is a name for reports that need one.
