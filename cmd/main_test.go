@@ -68,6 +68,9 @@ func TestCommandLines(t *testing.T) {
 		{"x^2 --mode \x1b[31mred", "", 2, "", "^nabla: --mode <U\\+001B>\\[31mred: it is one of"}, // no orders to a terminal
 		{"x^2 --order 99999999999999999999", "", 2, "", "--order 99999999999999999999: it is too large"},
 		{"x^2 --seed x", "", 2, "", "--seed x: it is a whole number"},
+		{"x^2 --seed 18446744073709551616", "", 2, "", "--seed 18446744073709551616: it is too large, 18446744073709551615 at most"},
+		{"x^2 -a x=3 -o a.json -o b.json", "", 2, "", "--out is given twice: a.json and b.json"}, // a script waits for the first
+		{"x^2 -a x=3 -r --seed 1 --seed 2", "", 0, "^6\n$", "^$"},                                // an alias may have the first
 		{"x^2 --max-memory lots", "", 2, "", "lots is no size"},
 		{"x^2 --conventions keras -a x=1", "", 2, "", "one of default, tf, jax, torch"},
 

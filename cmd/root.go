@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +81,10 @@ func commandsWith(flag string) (names []string) {
 	return names
 }
 
+// onlyOnce are flags that ask for one thing, so that a second value would silently take what the
+// first one asks for. Of settings, such as --threads, the last is meant: it stands behind those of an alias.
+var onlyOnce = []string{"--out", "--expect", "--show", "--op", "--order"}
+
 // execute runs a command line. Only the command that is asked for is built: a command
 // line of fifty flags costs more than most derivatives.
 func execute(args []string, s streams, r *reporter) error {
@@ -115,11 +121,19 @@ func execute(args []string, s streams, r *reporter) error {
 	if row.args == "" && len(words) > 0 {
 		return usage("", "%s takes no argument, and there is %s", row.name, quoted(words[0]))
 	}
+	asked := map[string]string{}
 	for _, f := range flags {
 		name, value, given := strings.Cut(f, "=")
 		if given && strings.Trim(value, ", ") == "" && !slices.Contains([]string{"--at", "--const", "--with", "--expr"}, name) {
 			return usage("is a variable of the shell empty?", "%s has an empty value", name)
 		}
+		if !slices.Contains(onlyOnce, name) {
+			continue
+		}
+		if first, twice := asked[name]; twice && first != value {
+			return usage("leave one of them out", "%s is given twice: %s and %s", name, first, value)
+		}
+		asked[name] = value
 	}
 	// Cobra would add commands for completion and look for one among them first.
 	if err := c.Flags().Parse(flags); err != nil {
@@ -229,8 +243,15 @@ func flagProblem(err error) error {
 	if _, err := strconv.ParseFloat(bad.GetValue(), 64); err == nil && f.Value.Type() == "duration" {
 		hint = "write " + bad.GetValue() + "s"
 	}
-	if _, err := strconv.ParseInt(bad.GetValue(), 0, 64); errors.Is(err, strconv.ErrRange) && f.Value.Type() == "int" {
-		wants = "too large"
+	if errors.Is(err, strconv.ErrRange) {
+		switch {
+		case f.Value.Type() == "uint64":
+			wants = fmt.Sprintf("too large, %d at most", uint64(math.MaxUint64))
+		case strings.HasPrefix(bad.GetValue(), "-"):
+			wants = "too small"
+		default:
+			wants = "too large"
+		}
 	}
 	return usage(hint, "--%s %s: it is %s", f.Name, bad.GetValue(), wants)
 }
