@@ -72,7 +72,7 @@ var systemRows = []Op{
 			t, s := c.t, c.shapes[2]
 			a, f := t.Args(c.r)[0], t.Args(c.r)[1]
 			n := last(c.shapes[0])
-			if t.ins[a].batch != 0 || t.ins[f].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[2]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTogether(n, last(s)) {
+			if t.ins[a].batch != 0 || t.ins[f].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[2]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTogether(n, last(s), b.n*lead(lead(s)).Size()) {
 				return false
 			}
 			h := matrix.Borrow(c.threads, t.check)

@@ -1,6 +1,10 @@
 package matrix
 
-import "math"
+import (
+	"math"
+
+	"nabla/kernels"
+)
 
 // Systems of few rows are worked on by plain loops over single numbers: a call for a vector of
 // them costs more than what it does.
@@ -150,6 +154,51 @@ func (s *fewSystem) substitute(x *few, down, right int, forward, unit bool) {
 		at := i*right + from*down
 		for j := from; j < to; j++ {
 			x[j&(fewUnknowns-1)] -= float64(v * lu[at])
+			at += down
+		}
+	}
+}
+
+// luSolveFew overwrites each column of b with the solution, as fewSystem.solve does.
+func (h *Solver) luSolveFew(lu Dense, perm []int, b Dense, trans bool) {
+	defer h.free(h.used)
+	x, n := h.raw(b.M, b.N), lu.N
+	if trans {
+		copy(x.Data, b.Data)
+		h.substituteFew(lu.Data, x, 1, n, true, false)
+		h.substituteFew(lu.Data, x, 1, n, false, true)
+		for i, p := range perm {
+			copy(b.Row(p), x.Row(i))
+		}
+		return
+	}
+	for i, p := range perm {
+		copy(x.Row(i), b.Row(p))
+	}
+	h.substituteFew(lu.Data, x, n, 1, true, true)
+	h.substituteFew(lu.Data, x, n, 1, false, false)
+	copy(b.Data, x.Data)
+}
+
+// substituteFew is fewSystem.substitute for each column of x.
+func (h *Solver) substituteFew(lu []float64, x Dense, down, right int, forward, unit bool) {
+	defer h.free(h.used)
+	n, t := x.M, h.raw(1, x.N).Data
+	for k := range n {
+		i, from, to := k, k+1, n
+		if !forward {
+			i = n - 1 - k
+			from, to = 0, i
+		}
+		v := x.Row(i)
+		if !unit {
+			kernels.Fill(t, lu[i*(n+1)])
+			kernels.Div(v, v, t)
+		}
+		at := i*right + from*down
+		for j := from; j < to; j++ {
+			kernels.MulScalar(t, v, lu[at])
+			kernels.Sub(x.Row(j), x.Row(j), t)
 			at += down
 		}
 	}

@@ -380,13 +380,13 @@ func TestRefinedAll(t *testing.T) {
 	defer func(n int) { pool.LeastElements = n }(pool.LeastElements)
 	pool.LeastElements = 1
 	rng := rand.New(rand.NewPCG(4, 9))
-	for _, n := range []int{17, 33, 64, 65, 130} {
+	for _, n := range []int{1, 2, 3, 4, 8, 12, 16, 17, 33, 64, 65, 130} {
 		h := &Solver{Threads: 2}
 		a := drawn(rng, n, n)
 		lu, perm := h.LU(a)
-		for _, k := range []int{1, 2, 5, 17} {
+		for _, k := range []int{1, 2, 4, 5, 17} {
 			for _, many := range []int{1, 3, 20, 150} {
-				if testing.Short() && n*many > 2600 {
+				if !SolvesTogether(n, k, many) || testing.Short() && n*many > 2600 {
 					continue
 				}
 				trans := rng.IntN(2) == 0

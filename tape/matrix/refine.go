@@ -19,7 +19,7 @@ const (
 // with twice the digits: the error of a well-conditioned system falls below an ulp or two.
 func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 	x := h.clone(b)
-	if b.N == 1 && a.N <= fewUnknowns || LanedSystem(a.N, b.N) {
+	if isFew(a.N, b.N) {
 		h.system.set(a, lu, perm, trans)
 		var side few
 		for j := range b.N {
@@ -46,20 +46,30 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 	return x
 }
 
-// SolvesTogether reports whether systems of n rows and so many right sides each are solved together
-// by RefinedAll. Of few rows each is a loop over numbers, and many right sides are enough by
-// themselves.
-func SolvesTogether(n, sides int) bool {
+// isFew reports whether a system of n rows is solved for so many right sides as a fewSystem, for one by one.
+func isFew(n, sides int) bool { return sides == 1 && n <= fewUnknowns || LanedSystem(n, sides) }
+
+// SolvesTogether reports whether so many systems of n rows, with so many right sides each, are solved together
+// by RefinedAll. Many right sides are enough by themselves.
+func SolvesTogether(n, sides, systems int) bool {
+	const leastFew = 8 // right sides of few rows, of which each is a loop over numbers
+	if isFew(n, sides) {
+		return n > 0 && systems*sides >= leastFew
+	}
 	return n > shortSide && sides > 0 && (n <= exactRows || sides < manySides)
 }
 
 // RefinedAll is Refined of each of many right sides of k columns, which stand one behind the other in b
-// as the solutions in dst: the same bits. Together they are products of matrices.
+// as the solutions in dst: the same bits. Together they are products of matrices, or of their rows.
 func (h *Solver) RefinedAll(dst []float64, a, lu Dense, perm []int, b []float64, k int, trans bool) {
 	n := a.N
 	each := n * k
 	if trans {
-		a = a.T()
+		a = h.transposed(a)
+	}
+	solve, apart := (*Solver).luSolve, k
+	if isFew(n, k) {
+		solve, apart = (*Solver).luSolveFew, 1
 	}
 	many := len(b) / each
 	group := max(1, mostTogether/k)
@@ -72,13 +82,13 @@ func (h *Solver) RefinedAll(dst []float64, a, lu Dense, perm []int, b []float64,
 			side := own.raw(n, (to-from)*k)
 			swapBlocks(side.Data, b, to-from, n, k)
 			x := own.clone(side)
-			own.luSolve(lu, perm, x, trans)
+			solve(own, lu, perm, x, trans)
 			r := own.clone(side)
 			for i := range n {
 				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
 			}
-			own.luSolve(lu, perm, r, trans)
-			own.correctEach(x, r, k)
+			solve(own, lu, perm, r, trans)
+			own.correctEach(x, r, apart)
 			swapBlocks(dst, x.Data, n, to-from, k)
 		}
 		own.Return()
