@@ -147,19 +147,28 @@ func products[T real](p product, b *batch, out, x, y []T, threads int) {
 		return
 	}
 	const call = 2000 // what the smallest takes, in flops
-	bands := 1
-	if pool.Worth(b.n*max(p.flops(), call), pool.LeastFlops) {
-		bands = min(threads, b.n)
+	if bands := min(threads, b.n); bands > 1 && pool.Worth(b.n*max(p.flops(), call), pool.LeastFlops) {
+		shareProducts(p, b, out, x, y, bands)
+	} else {
+		productsBetween(p, b, out, x, y, 0, b.n)
 	}
-	pool.Run(threads, bands, func(w int) {
-		for from, to := b.n*w/bands, b.n*(w+1)/bands; from < to; {
-			n, dx, dy := b.straight(from, to)
-			ox, oy := b.offset(0, from)*p.m*p.k, b.offset(1, from)*p.k*p.n
-			by := kernels.Steps{C: p.m * p.n, A: dx * p.m * p.k, B: dy * p.k * p.n}
-			kernels.GemmBatch(n, by, out[from*p.m*p.n:], p.ldc, x[ox:], p.lda, p.ta, y[oy:], p.ldb, p.tb, p.m, p.n, p.k)
-			from += n
-		}
-	})
+}
+
+// shareProducts multiplies on so many threads. It is a function of its own because what they are given leaves the
+// stack, which steps of loops would pay for, too.
+func shareProducts[T real](p product, b *batch, out, x, y []T, threads int) {
+	pool.Run(threads, threads, func(w int) { productsBetween(p, b, out, x, y, b.n*w/threads, b.n*(w+1)/threads) })
+}
+
+// productsBetween multiplies at the points from … to-1.
+func productsBetween[T real](p product, b *batch, out, x, y []T, from, to int) {
+	for from < to {
+		n, dx, dy := b.straight(from, to)
+		ox, oy := b.offset(0, from)*p.m*p.k, b.offset(1, from)*p.k*p.n
+		by := kernels.Steps{C: p.m * p.n, A: dx * p.m * p.k, B: dy * p.k * p.n}
+		kernels.GemmBatch(n, by, out[from*p.m*p.n:], p.ldc, x[ox:], p.lda, p.ta, y[oy:], p.ldb, p.tb, p.m, p.n, p.k)
+		from += n
+	}
 }
 
 // wholeMatmul joins the batch with the rows of an operand where the other one is the same

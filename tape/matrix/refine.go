@@ -62,37 +62,63 @@ func SolvesTogether(n, sides, systems int) bool {
 // RefinedAll is Refined of each of many right sides of k columns, which stand one behind the other in b
 // as the solutions in dst: the same bits. Together they are products of matrices, or of their rows.
 func (h *Solver) RefinedAll(dst []float64, a, lu Dense, perm []int, b []float64, k int, trans bool) {
-	n := a.N
-	each := n * k
-	if trans {
-		a = h.transposed(a)
-	}
-	solve, apart := (*Solver).luSolve, k
-	if isFew(n, k) {
-		solve, apart = (*Solver).luSolveFew, 1
-	}
+	all := together{a, lu, perm, k, trans}
+	each := a.N * k
 	many := len(b) / each
 	group := max(1, mostTogether/k)
-	pool.Split(h.Threads, 8*n*len(b), (many+group-1)/group, func(lo, hi int) {
+	if many <= group { // without a function that would leave the stack: this is a step of a loop as well
+		all.refine(h, dst, b)
+		return
+	}
+	pool.Split(h.Threads, 8*a.N*len(b), (many+group-1)/group, func(lo, hi int) {
 		own := Borrow(1, h.Check)
 		for g := lo; g < hi; g++ {
-			from, to := g*group, min((g+1)*group, many)
-			b, dst := b[from*each:to*each], dst[from*each:to*each]
+			from, to := g*group*each, min((g+1)*group, many)*each
 			own.Begin()
-			side := own.raw(n, (to-from)*k)
-			swapBlocks(side.Data, b, to-from, n, k)
-			x := own.clone(side)
-			solve(own, lu, perm, x, trans)
-			r := own.clone(side)
-			for i := range n {
-				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
-			}
-			solve(own, lu, perm, r, trans)
-			own.correctEach(x, r, apart)
-			swapBlocks(dst, x.Data, n, to-from, k)
+			all.refine(own, dst[from:to], b[from:to])
 		}
 		own.Return()
 	})
+}
+
+// A together is one matrix, with its factors, of systems of k right sides each that are solved at once.
+type together struct {
+	a, lu Dense
+	perm  []int
+	k     int
+	trans bool
+}
+
+// refine is RefinedAll of so many systems that one solver takes them at once.
+func (s together) refine(h *Solver, dst, b []float64) {
+	n := s.a.N
+	many := len(b) / (n * s.k)
+	side := h.raw(n, many*s.k)
+	swapBlocks(side.Data, b, many, n, s.k)
+	x, a := h.clone(side), s.a
+	if s.trans {
+		a = h.transposed(a)
+	}
+	s.solve(h, x)
+	for i := range n {
+		kernels.Residuals(side.Row(i), a.Row(i), x.Data, x.N)
+	}
+	s.solve(h, side)
+	if isFew(n, s.k) {
+		h.correctEach(x, side, 1)
+	} else {
+		h.correctEach(x, side, s.k)
+	}
+	swapBlocks(dst, x.Data, n, many, s.k)
+}
+
+// solve overwrites x with the solutions by the factors alone.
+func (s together) solve(h *Solver, x Dense) {
+	if isFew(s.lu.N, s.k) {
+		h.luSolveFew(s.lu, s.perm, x, s.trans)
+	} else {
+		h.luSolve(s.lu, s.perm, x, s.trans)
+	}
 }
 
 // swapBlocks writes m rows of n blocks of k numbers as n rows of m blocks.
