@@ -52,7 +52,7 @@ func isFew(n, sides int) bool { return sides == 1 && n <= fewUnknowns || LanedSy
 // SolvesTogether reports whether so many systems of n rows, with so many right sides each, are solved together
 // by RefinedAll. Many right sides are enough by themselves.
 func SolvesTogether(n, sides, systems int) bool {
-	const leastFew = 8 // right sides of few rows, of which each is a loop over numbers
+	const leastFew = 3 // right sides of few rows, of which each is a loop over numbers
 	if isFew(n, sides) {
 		return n > 0 && systems*sides >= leastFew
 	}
