@@ -51,15 +51,20 @@ func (y *steadyRun) fills(to, from, n int) {
 func (y *steadyRun) byParts(r Ref) bool {
 	p, t := y.p, y.p.t
 	in := &t.ins[r]
-	if in.batch != 0 || in.dtype == tensor.Float32 {
+	if in.dtype == tensor.Float32 {
 		return false
 	}
 	var args []Ref
+	same := true // all have the points of r
 	for _, a := range t.Args(r) {
-		if t.ins[a].batch != 0 {
+		same = same && t.ins[a].batch == in.batch
+		args = append(args, p.same[a])
+	}
+	switch in.Op() {
+	case opSum, opMaxOf, opMinOf, opNorm, opLogsumexp, opSoftmax:
+		if !same {
 			return false
 		}
-		args = append(args, p.same[a])
 	}
 	switch in.Op() {
 	case opMaxOf, opMinOf, opLogsumexp, opSoftmax, opNorm:
@@ -84,10 +89,7 @@ func (y *steadyRun) byParts(r Ref) bool {
 		return y.assembled(r, args)
 	case opMatmul:
 		return y.product(r, args[0], args[1])
-	case opBlock:
-		y.copies(y.part(r, 0), y.part(args[0], int(in.args[1])), t.size(r))
-		return true
-	case opBroadcast, opTranspose, opReshape, opSlice, opUnslice, opReverse, opConcat:
+	case opBlock, opBroadcast, opTranspose, opReshape, opSlice, opUnslice, opReverse, opConcat:
 		y.moved(func(off int) int { return y.part(r, off) }, t.origins(r, nil), args)
 		return true
 	}
@@ -103,7 +105,7 @@ func (y *steadyRun) sum(r, x Ref) bool {
 		return false
 	}
 	first, end := len(s)+axes[0], len(s)+axes[len(axes)-1]+1
-	outer, n, inner := s[:first].Size(), s[first:end].Size(), s[end:].Size()
+	outer, n, inner := t.points(r)*s[:first].Size(), s[first:end].Size(), s[end:].Size()
 	if inner == 1 {
 		return y.eachRow(r, x, kernels.Sum, kernels.SumTo)
 	}
@@ -122,27 +124,45 @@ func (y *steadyRun) sum(r, x Ref) bool {
 func (y *steadyRun) product(r, a, b Ref) bool {
 	t := y.p.t
 	_, unit := t.unitLike(b)
+	_, seed := t.unitLike(a)
 	_, column := t.unitColumn(a)
-	if unit || column || len(t.Shape(a)) != 2 || len(t.Shape(b)) != 2 || t.Attr(r).Upper || t.size(r) == 0 {
+	if unit || seed || column || len(t.Shape(a)) != 2 || len(t.Shape(b)) != 2 || t.Attr(r).Upper || t.size(r) == 0 {
 		return false
 	}
-	p := t.productOf(r)
-	to, left, right := y.part(r, 0), y.part(a, 0), y.part(b, 0)
+	args := [2]Ref{a, b}
+	wide := func(i int) bool { return t.ins[args[i]].batch != 0 }
+	points := t.batchOf(r, new(batch))
+	p, first, joined := t.productOf(r).joined(wide(0) && !wide(1), wide(1) && !wide(0), points.n)
+	to, left, right := y.part(r, 0), y.part(args[first], 0), y.part(args[1-first], 0)
+	m, n, k := t.size(r), t.size(args[first]), t.size(args[1-first])
 	y.call(func(int) {
-		multiply(p, y.value(to, p.m*p.n), y.value(left, p.m*p.k), y.value(right, p.k*p.n), y.x.each.threads())
+		out, left, right := y.value(to, m), y.value(left, n), y.value(right, k)
+		if threads := y.x.each.threads(); joined || points.n == 1 {
+			multiply(p, out, left, right, threads)
+		} else {
+			products(p, points, out, left, right, threads)
+		}
 	}, kernels.RepeatedCall{})
 	return true
 }
 
 // assembled notes pieces that are added into zeros.
 func (y *steadyRun) assembled(r Ref, pieces []Ref) bool {
-	if len(pieces) > mostRowCalls {
+	t := y.p.t
+	size, points := t.Shape(r).Size(), t.points(r)
+	if len(pieces)*points > mostRowCalls {
 		return false
 	}
-	t := y.p.t
 	y.fills(y.part(r, 0), y.zeroPlace(), t.size(r))
 	for i, x := range pieces {
-		y.adds(y.part(r, t.Attr(r).Ints[i]), y.part(x, 0), t.size(x))
+		n := t.Shape(x).Size()
+		for k := range points {
+			from := 0
+			if t.ins[x].batch != 0 {
+				from = k * n
+			}
+			y.adds(y.part(r, k*size+t.Attr(r).Ints[i]), y.part(x, from), n)
+		}
 	}
 	return true
 }

@@ -115,7 +115,7 @@ func (p *Plan) root(r Ref) Ref {
 	return r
 }
 
-// plainMove reports whether r moves or assembles float64 numbers, few and without batch axes.
+// plainMove reports whether r moves or assembles float64 numbers, few of them.
 func (b *steadyReads) plainMove(r Ref) bool {
 	t := b.p.t
 	switch t.ins[r].Op() {
@@ -123,7 +123,7 @@ func (b *steadyReads) plainMove(r Ref) bool {
 	default:
 		return false
 	}
-	plain := func(r Ref) bool { return t.ins[r].batch == 0 && t.ins[r].dtype != tensor.Float32 }
+	plain := func(r Ref) bool { return t.ins[r].dtype != tensor.Float32 }
 	return plain(r) && t.size(r) <= len(blank) && !slices.ContainsFunc(t.Args(r), func(a Ref) bool { return !plain(a) })
 }
 
@@ -197,9 +197,11 @@ func (b *steadyReads) runsOf(r Ref) (runs []strand) {
 	case opReshape:
 		return append(b.strands.of(1)[:0], strand{0, 0, 0, n})
 	case opBlock:
-		return append(b.strands.of(1)[:0], strand{0, int(in.args[1]), 0, n})
+		if in.batch == 0 {
+			return append(b.strands.of(1)[:0], strand{0, int(in.args[1]), 0, n})
+		}
 	case opConcat:
-		if len(t.Shape(r)) == 1 {
+		if len(t.Shape(r)) == 1 && in.batch == 0 {
 			runs = b.strands.of(len(t.Args(r)))[:0]
 			at := 0
 			for k, a := range t.Args(r) {
@@ -304,10 +306,16 @@ func (b *steadyReads) assembled(r Ref) (terms [][]strand, ok bool) {
 	var runs []strand
 	cuts := []int{0, t.size(r)}
 	for i, a := range t.Args(r) {
-		at := t.Attr(r).Ints[i]
-		for _, s := range b.runsIn(nil, p.same[a], 0, t.size(a), at) {
-			if s.from != None {
-				runs, cuts = append(runs, s), append(cuts, s.first, s.end)
+		size := t.Shape(a).Size()
+		for k := range t.points(r) {
+			from := 0
+			if t.ins[a].batch != 0 {
+				from = k * size
+			}
+			for _, s := range b.runsIn(nil, p.same[a], from, from+size, k*t.Shape(r).Size()+t.Attr(r).Ints[i]) {
+				if s.from != None {
+					runs, cuts = append(runs, s), append(cuts, s.first, s.end)
+				}
 			}
 		}
 		if len(runs) > mostInAll {

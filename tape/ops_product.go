@@ -174,32 +174,39 @@ func productsBetween[T real](p product, b *batch, out, x, y []T, from, to int) {
 // wholeMatmul joins the batch with the rows of an operand where the other one is the same
 // for all points: a Jacobian's seeds become rows of one product.
 func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
-	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
-	t := c.t
+	t, p := c.t, matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
 		return false
 	}
 	if unitMatmul(c, p, out[:b.n*p.m*p.n], data) {
 		return true
 	}
-	if p.ta && p.m == 1 { // a column read as a row
-		p.ta, p.lda = false, p.k
-	}
-	batch := func(i int) int32 { return t.ins[t.Args(c.r)[i]].batch }
-	all := t.ins[c.r].batch
-	switch {
-	case batch(0) == all && batch(1) == 0 && !p.ta:
-		p.m *= b.n
-		multiply(p, out, data[0], data[1], c.threads)
-		return true
-	case batch(0) == 0 && batch(1) == all && p.n == 1: // columns, of which the transposed product has rows
-		p = product{m: b.n, n: p.m, k: p.k, lda: p.k, ldb: p.lda, ldc: p.m, tb: !p.ta}
-		multiply(p, out, data[1], data[0], c.threads)
+	batch := func(i int) bool { return t.ins[t.Args(c.r)[i]].batch == t.ins[c.r].batch }
+	none := func(i int) bool { return t.ins[t.Args(c.r)[i]].batch == 0 }
+	p, first, joined := p.joined(batch(0) && none(1), none(0) && batch(1), b.n)
+	if joined {
+		multiply(p, out, data[first], data[1-first], c.threads)
 		return true
 	}
 	p.upper = c.attr.Upper && !t.isStrip
 	products(p, b, out, data[0], data[1], c.threads)
 	return true
+}
+
+// joined is one product that is p at n points, if the left operand alone has these, or the right one alone; first is
+// which of them is its left one.
+func (p product) joined(left, right bool, n int) (all product, first int, ok bool) {
+	if p.ta && p.m == 1 { // a column read as a row
+		p.ta, p.lda = false, p.k
+	}
+	switch {
+	case left && !p.ta:
+		p.m *= n
+		return p, 0, true
+	case right && p.n == 1: // columns, of which the transposed product has rows
+		return product{m: n, n: p.m, k: p.k, lda: p.k, ldb: p.lda, ldc: p.m, tb: !p.ta}, 1, true
+	}
+	return p, 0, false
 }
 
 // unitMatmul multiplies where one operand, at each point of the batch, has a single
