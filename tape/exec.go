@@ -298,8 +298,12 @@ func (x *execution) one(r Ref) {
 		out = x.result(r)
 	}
 	t.runAs(x.p.loopOf(r), r, out, data, x.threads(), x.from)
-	if x.whole && in.Op() == opMatmul && in.dtype == tensor.Float64 && len(out) > leastBounded*(len(data[0])+len(data[1])) {
+	switch {
+	case !x.whole:
+	case in.Op() == opMatmul && in.dtype == tensor.Float64 && len(out) > leastBounded*(len(data[0])+len(data[1])):
 		t.isSane(r, boundedProduct(data[0], data[1]))
+	case in.Op() == opBroadcast && len(out) > leastBounded*len(data[0]):
+		t.isSane(r, finiteNumbers(data[0]))
 	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)

@@ -670,3 +670,19 @@ func TestLinger(t *testing.T) {
 		}
 	}
 }
+
+// TestBroadcastIsSane: what is repeated from finite numbers is known to be finite.
+func TestBroadcastIsSane(t *testing.T) {
+	for _, last := range []string{"1", "inf", "nan"} {
+		s, want, err := recorded(question(t, "eval", "broadcast_to(x[:, newaxis], 3, 100)", "x=[1, 2, "+last+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(want, false, 1); err != nil {
+			t.Fatal(err)
+		}
+		if sane, seen := s.t.sane[want[0]]; !seen || sane != (last == "1") {
+			t.Errorf("%s repeated is said to be finite: %t, seen: %t", last, sane, seen)
+		}
+	}
+}
