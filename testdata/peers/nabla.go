@@ -1,17 +1,22 @@
-// The nabla contestant of run.py: answers one question as often as it is asked.
+// The nabla contestant of run.py and scan.py: answers one question as often as it is asked.
 //
-//	nabla OP PROGRAM WRT INPUTS.npz
+//	nabla OP PROGRAM WRT INPUTS.npz            recorded, planned and run from the program's tree each time
+//	nabla                                      prepared: recorded once
 //
-// Each line of stdin asks for that many answers; each answer is recorded, planned and
-// run from the program's tree. It replies with nanoseconds an answer and the sum of the
-// derivative's elements.
+// Each line of stdin asks for that many answers. The reply is nanoseconds an answer and, of the first, the sum of
+// the derivative's elements. The second takes its questions from stdin too, each a line of JSON with op, program, wrt,
+// inputs, and out, a file for the derivative's elements as they lie in memory.
 package main
 
 import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"log"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,13 +29,62 @@ import (
 func main() {
 	log.SetFlags(0)
 	debug.SetGCPercent(200) // as the command does
-	op, text, wrt, inputs := os.Args[1], os.Args[2], strings.Split(os.Args[3], ","), os.Args[4]
+	if len(os.Args) == 1 {
+		prepared()
+		return
+	}
+	q := question(os.Args[1], os.Args[2], strings.Split(os.Args[3], ","), os.Args[4])
+	fmt.Println("ready", "")
+	for {
+		var calls int
+		if _, err := fmt.Scan(&calls); err != nil {
+			return
+		}
+		a, took := answers(calls, q.Answer)
+		fmt.Println(took, sum(a.Targets[0].Payload))
+	}
+}
+
+// prepared answers one question after the other.
+func prepared() {
+	var next func() (*tape.Answer, error)
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if calls, err := strconv.Atoi(lines.Text()); err == nil {
+			_, took := answers(calls, next)
+			fmt.Println(took)
+			continue
+		}
+		var asked struct {
+			Op, Program, Inputs, Out string
+			Wrt                      []string
+		}
+		check(json.Unmarshal(lines.Bytes(), &asked))
+		q := question(asked.Op, asked.Program, asked.Wrt, asked.Inputs)
+		p := q.Prepare()
+		next = func() (*tape.Answer, error) { return p.Answer(q.Inputs) }
+		a, err := next()
+		if err != nil {
+			fmt.Println("error:", strings.ReplaceAll(err.Error(), "\n", " "))
+			continue
+		}
+		f, err := os.Create(asked.Out)
+		check(err)
+		check(binary.Write(f, binary.LittleEndian, elements(nil, a.Targets[0].Payload)))
+		check(f.Close())
+		fmt.Println("ready")
+	}
+}
+
+// question is about a program, with inputs from a file.
+func question(op, text string, wrt []string, inputs string) *tape.Question {
 	prog, err := expr.Parse("", text)
 	check(err)
 	q := &tape.Question{Prog: prog, Op: op, Wrt: wrt}
-
 	f, err := os.Open(inputs)
 	check(err)
+	defer f.Close()
 	info, err := f.Stat()
 	check(err)
 	arrays, err := npy.OpenNPZ(f, info.Size())
@@ -40,36 +94,39 @@ func main() {
 		check(err)
 		q.Inputs = append(q.Inputs, tape.Input{Name: name, Value: tensor.Of(x)})
 	}
+	return q
+}
 
-	fmt.Println("ready", "")
-	for {
-		var calls int
-		if _, err := fmt.Scan(&calls); err != nil {
-			return
-		}
-		var a *tape.Answer
-		start := time.Now()
-		for range calls {
-			a, err = q.Answer()
-			check(err)
-		}
-		fmt.Println(time.Since(start).Nanoseconds()/int64(calls), sum(a.Targets[0].Payload))
+// answers is the last of so many answers, and how many nanoseconds each took.
+func answers(calls int, next func() (*tape.Answer, error)) (a *tape.Answer, took int64) {
+	start := time.Now()
+	for range calls {
+		var err error
+		a, err = next()
+		check(err)
 	}
+	return a, time.Since(start).Nanoseconds() / int64(calls)
 }
 
 func sum(v *tensor.Value) (s float64) {
-	if v.Tensor != nil {
-		for _, x := range v.Tensor.Data {
-			s += x
-		}
-	}
-	for _, x := range v.List {
-		s += sum(x)
-	}
-	for _, x := range v.Fields {
-		s += sum(x.Value)
+	for _, x := range elements(nil, v) {
+		s += x
 	}
 	return s
+}
+
+// elements are all numbers of a value, after those of to.
+func elements(to []float64, v *tensor.Value) []float64 {
+	if v.Tensor != nil {
+		to = append(to, v.Tensor.Data...)
+	}
+	for _, x := range v.List {
+		to = elements(to, x)
+	}
+	for _, x := range v.Fields {
+		to = elements(to, x.Value)
+	}
+	return to
 }
 
 func check(err error) {
