@@ -26,8 +26,8 @@ func besselOf(order, x float64) float64 {
 	case x != x || x > 720:
 		return x + math.Inf(1)
 	case x < besselFar:
-		h, l := besselNear(order, x)
-		return h + l
+		h, l := besselScaledNear(order, x)
+		return timesExp(h, l, x)
 	}
 	h, l := besselSeriesFar(order, x)
 	return timesExp(h, l, x)
@@ -36,8 +36,8 @@ func besselOf(order, x float64) float64 {
 // besselScaled is that times exp(-x).
 func besselScaled(order, x float64) float64 {
 	if x < besselFar {
-		h, l := besselNear(order, x)
-		return timesExp(h, l, -x)
+		h, l := besselScaledNear(order, x)
+		return h + l
 	}
 	h, l := besselSeriesFar(order, x)
 	return h + l
@@ -48,21 +48,6 @@ func timesExp(h, l, x float64) float64 {
 	eh, el, n := expPair(x, 0)
 	h, l = mulPair(h, l, eh, el)
 	return scale(h+l, n)
-}
-
-// besselNear is the power series of I0 or I1.
-func besselNear(order, x float64) (h, l float64) {
-	z, zl := squareQuarter(x)
-	h, l = 1, 0
-	for k := 12 + math.Ceil(1.5*x); k >= 1; k-- {
-		h, l = mulPair(h, l, z, zl)
-		h, l = divPair(h, l, k*(k+order), 0)
-		h, l = addPair(1, 0, h, l)
-	}
-	if order == 1 {
-		return 0.5 * x * h, 0.5*float64(x*l) + 0.5*math.FMA(x, h, -float64(x*h))
-	}
-	return h, l
 }
 
 // squareQuarter is x^2/4.
@@ -108,6 +93,14 @@ func I0DerivativeOf(n, x float64) float64 {
 		return math.NaN()
 	case a > 720:
 		return oddly(n, x, math.Inf(1))
+	case n < 2:
+		return oddly(n, x, besselOf(n, a))
+	case n == 2 && a < besselFar:
+		row, d := besselAt(a)
+		h, l := row.moment(0, d)
+		nh, nl := row.ratio(0, d)
+		h, l = addPair(h, l, -nh, -nl)
+		return timesExp(h, l, a)
 	case a < besselFar+2*n:
 		h, l := i0DerivativeNear(n, a)
 		return oddly(n, x, h+l)
@@ -152,8 +145,17 @@ func I0eDerivativeOf(n, x float64) float64 {
 	case x == 0 && oddOrder(n):
 		return 0
 	}
-	h, l := besselMoment(n, math.Abs(x))
+	h, l := besselMomentOf(n, math.Abs(x))
 	return alternating(n, x, h+l)
+}
+
+// besselMomentOf is besselMoment, by rows where they serve.
+func besselMomentOf(n, x float64) (h, l float64) {
+	if n <= besselOrders && x < besselFar+2*n {
+		row, d := besselAt(x)
+		return row.moment(int(n), d)
+	}
+	return besselMoment(n, x)
 }
 
 // I1eDerivativeOf is the n-th derivative of exp(-|x|) I1(x), likewise.
@@ -165,9 +167,14 @@ func I1eDerivativeOf(n, x float64) float64 {
 		return 0
 	}
 	a := math.Abs(x)
-	h, l := besselMoment(n, a)
-	nh, nl := besselMoment(n+1, a)
-	h, l = addPair(h, l, -nh, -nl)
+	mh, ml := besselMomentOf(n, a)
+	nh, nl := besselMomentOf(n+1, a)
+	h, l := addPair(mh, ml, -nh, -nl)
+	if math.Abs(h) < mh/128 { // rows are not exact enough
+		mh, ml = besselMoment(n, a)
+		nh, nl = besselMoment(n+1, a)
+		h, l = addPair(mh, ml, -nh, -nl)
+	}
 	if x < 0 {
 		return -alternating(n, x, h+l)
 	}

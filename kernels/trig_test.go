@@ -410,3 +410,35 @@ func BenchmarkTrig(b *testing.B) {
 		run(f.name, func() { (*f.f)(y, z, x) })
 	}
 }
+
+// TestBesselRows: values and derivatives from rows are those of the series in twice the precision.
+func TestBesselRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	ulps := func(got, h, l float64) float64 {
+		return math.Abs((got-h)-l) / (math.Nextafter(math.Abs(h), math.Inf(1)) - math.Abs(h))
+	}
+	for range 3000 {
+		x := r.Float64() * besselFar
+		var m, ml [5]float64
+		for n := range m {
+			m[n], ml[n] = besselMoment(float64(n), x)
+		}
+		for n := range besselOrders + 1 {
+			sign := 1 - 2*float64(n%2)
+			if u := ulps(sign*I0eDerivativeOf(float64(n), x), m[n], ml[n]); u > 0.75 {
+				t.Errorf("derivative %d of i0e at %v errs by %v ulp", n, x, u)
+			}
+			h, l := addPair(m[n], ml[n], -m[n+1], -ml[n+1])
+			if u := ulps(sign*I1eDerivativeOf(float64(n), x), h, l); u > 1 {
+				t.Errorf("derivative %d of i1e at %v errs by %v ulp", n, x, u)
+			}
+		}
+		h, l := addPair(m[0], ml[0], -2*m[1], -2*ml[1])
+		h, l = addPair(h, l, m[2], ml[2])
+		eh, el, k := expPair(x, 0)
+		h, l = mulPair(h, l, eh, el)
+		if u := ulps(I0DerivativeOf(2, x), scale(h, k), scale(l, k)); u > 1 {
+			t.Errorf("second derivative of i0 at %v errs by %v ulp", x, u)
+		}
+	}
+}

@@ -18,14 +18,15 @@ def label(n):
 
 # One number at a time.
 for f in ['sin(x)', 'cos(x)*x', 'exp(x)', 'tanh(x)', 'sigmoid(x)', 'softplus(x)', 'x^3', 'relu(x)', 'abs(x)', 'silu(x)', 'gelu(x)', 'erf(x)',
-          'log1p(x^2)', 'atan(x)', 'where(x > 0, x, 0.01*x)', 'clip(x, -1, 1)^2', 'x/(1 + abs(x))', 'exp(-x^2)', 'cosh(x)', 'asinh(x)',
+          'log1p(x^2)', 'atan(x)', 'where(x > 0, x, 0.01*x)', 'clip(x, -1, 1)^2', 'x/(1 + abs(x))', 'exp(-x^2)', 'cosh(x)', 'asinh(x)', 'log_ndtr(x)', 'sinc(x)',
           'expm1(x)', 'log_sigmoid(x)', 'elu(x)', 'sin(x)*cos(x) + x', '1/(1 + x^2)', 'x*exp(-x)', 'sqrt(1 + x^2)', 'minimum(x, x^2)', 'erfc(x)']:
     for n in (1000, 100_000):
         add(f'{f} {label(n)}', f'sum({f})', {'x': (n,)})
-for f in ['log(p_)', 'sqrt(p_)', 'p_^2.5', 'p_^p_', 'lgamma(p_)', 'digamma(p_)', 'p_*log(p_)', '1/p_', 'log2(p_)', 'cbrt(p_)', 'i0e(p_)']:
+for f in ['log(p_)', 'sqrt(p_)', 'p_^2.5', 'p_^p_', 'lgamma(p_)', 'digamma(p_)', 'p_*log(p_)', '1/p_', 'log2(p_)', 'cbrt(p_)', 'i0(p_)', 'i1(p_)',
+          'i0e(p_)', 'i1e(p_)', 'erfinv(p_ - 1)', 'ndtri(p_/2)', 'polygamma(1, p_)', 'entr(p_)', 'gammainc(2.5, p_)', 'betainc(2.5, 1.5, p_/2)']:
     for n in (1000, 100_000):
         add(f'{f} {label(n)}', f'sum({f})', {'p_': (n,)})
-for f in ['x*y', 'maximum(x, y)', 'hypot(x, y)', 'logaddexp(x, y)', 'atan2(x, y)', '(x - y)^2', 'x/(1 + y^2)', 'exp(x)*sin(y)']:
+for f in ['x*y', 'maximum(x, y)', 'hypot(x, y)', 'logaddexp(x, y)', 'atan2(x, y)', '(x - y)^2', 'x/(1 + y^2)', 'exp(x)*sin(y)', 'xlogy(x, 1 + y^2)']:
     for n in (1000, 100_000):
         add(f'{f} {label(n)}', f'sum({f})', {'x': (n,), 'y': (n,)}, wrt=['x', 'y'])
 for f in ['sin(x)', 'tanh(x)', 'relu(x)', 'exp(-x^2)', 'x^2', 'softplus(x)']:

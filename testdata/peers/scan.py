@@ -43,7 +43,8 @@ def translated(text, names):
     from jax import nn, scipy, numpy as np
     here = {k: getattr(np, k) for k in dir(np)} | {k: getattr(np.linalg, k) for k in dir(np.linalg) if not hasattr(np, k)}
     here |= {k: getattr(nn, k) for k in ('sigmoid', 'softplus', 'relu', 'silu', 'elu', 'log_sigmoid', 'softmax', 'log_softmax', 'logsumexp')}
-    here |= {k: getattr(scipy.special, k) for k in ('erf', 'erfc', 'digamma', 'i0e')}
+    here |= {k: getattr(scipy.special, k) for k in ('erf', 'erfc', 'digamma', 'i0', 'i1', 'i0e', 'i1e', 'erfinv', 'ndtri', 'log_ndtr', 'polygamma', 'entr',
+                                                     'xlogy', 'gammainc', 'betainc')}
     here |= {'atan': np.arctan, 'asinh': np.arcsinh, 'atan2': np.arctan2, 'lgamma': scipy.special.gammaln, 'true': True, 'expm': scipy.linalg.expm,
              'gelu': lambda x: nn.gelu(x, approximate=False)}
     *before, last = [s.strip() for s in text.replace('^', '**').split(';')]
