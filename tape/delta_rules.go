@@ -208,6 +208,33 @@ func (f *factoring) summed(r Ref) []*term {
 	})
 }
 
+// runningSum is the product with a triangle of ones.
+func (f *factoring) runningSum(r Ref) []*term {
+	t := f.t
+	a, s := t.Attr(r), t.Shape(r)
+	axis := len(s) + a.along()
+	n := s[axis]
+	f.bounded(n * n)
+	ones := tensor.New(n, n)
+	for i := range n {
+		row := ones.Data[i*n:][:n]
+		if row = row[:i+1]; a.Flag {
+			row = ones.Data[i*n:][i:n]
+		}
+		for j := range row {
+			row[j] = 1
+		}
+	}
+	y := t.Tensor(ones)
+	return each(f.of(r, 0), func(x *term) *term {
+		inner, outer := x.axes[axis], x.whole(n)
+		x.axes[axis] = outer
+		f.times(x, f.picked(x, y, []reach{outer, inner}))
+		f.eliminate(x, []reach{inner})
+		return x
+	})
+}
+
 // product is a matrix product with what the seed does not reach.
 func (f *factoring) product(r Ref) []*term {
 	t := f.t

@@ -56,10 +56,15 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 			}
 		}
 	}
+	axes := at[len(out.lead):]
+	if len(xs) == 1 && !symmetric && !f.met { // what met may cancel, and is compared with what does not as such a form
+		if m := f.dense(xs[0], s, axes, step); m != None {
+			return m
+		}
+	}
 	var args []Ref
 	var places []placing
 	var areas [][2][2]int // rows and columns of the places
-	axes := at[len(out.lead):]
 	for _, x := range xs {
 		first, last := x.reach(axes)
 		rows, columns := [2]int{x.seed.base, x.last(x.seed)}, [2]int{first, last}
@@ -86,6 +91,35 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	}
 	check(places, areas)
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places, Flag: symmetric}, args...)
+}
+
+// dense is a matrix that is one term of several factors, without zeros: their product. None elsewhere.
+func (f *factoring) dense(x *term, s tensor.Shape, axes []int, step int) Ref {
+	if len(x.factors) < 2 {
+		return None
+	}
+	p := x.placed(axes, step, false)
+	labels := make([]rune, len(p.paces))
+	for i := range labels {
+		labels[i] = rune(i)
+	}
+	slices.SortFunc(labels, func(a, b rune) int { return p.paces[b].to - p.paces[a].to })
+	size, all := 1, union(x.factors)
+	for _, l := range slices.Backward(labels) {
+		if p.paces[l].to != size || !slices.Contains(all, l) {
+			return None
+		}
+		size *= p.paces[l].n
+	}
+	if size != s.Size() || p.base != 0 {
+		return None
+	}
+	t := f.t
+	r := f.productOf(x, x.factors, labels).r
+	if x.num != 1 {
+		r = t.Apply(opMul, t.Const(x.num), r)
+	}
+	return f.reshaping(r, s)
 }
 
 // along is a factor with its axes in the order of the matrix, where its last one is another: lines of the matrix are then

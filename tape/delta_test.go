@@ -42,7 +42,12 @@ var factoredPrograms = []struct {
 	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
 	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")},          // a seed that became a number
 	{"jacobian", "u = w[2:2]; (u.T @ (u*u))[:2]", "yes", xs("w=randn(3, 64)")},               // what is empty has no terms
-	{"jacobian", "cumsum(x @ w, 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},    // no rule for running sums
+	{"jacobian", "cumsum(x @ w, 1)", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
+	{"jacobian", "cumsum(x @ w, 0)^2", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
+	{"batch_jacobian", "cumsum(x^2, 1)", "yes", xs("x=randn(40, 16)")},
+	{"jacobian", "grad(sum(cumsum(x*b, 0)^3), x)", "yes", xs("x=randn(9, 8)", "const b=randn(8)")}, // backwards, too
+	{"jacobian", "cumsum(x, 1)[:, ::3] @ d", "yes", xs("x=randn(9, 12)", "const d=randn(4, 5)")},
+	{"jacobian", "cumprod(x, 1)", "no", xs("x=randn(12, 10)")}, // no rule for recurrences
 	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
 	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes
 	{"jacobian", "inv(eye(8) + 0.1*(w.T @ w))", "yes", xs("w=randn(10, 8)")},
@@ -63,7 +68,8 @@ func matrices(t *testing.T, q *Question, terms bool) (values []float64, used boo
 		return nil, false, err
 	}
 	for _, x := range s.taken {
-		used = used || s.t.ins[x.r].Op() == opTerms
+		_, is := s.plain[x.r]
+		used = used || is
 	}
 	for _, x := range a.Targets {
 		values = append(values, numbers(x.Payload)...)

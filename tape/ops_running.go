@@ -20,7 +20,7 @@ var runningRows = []Op{
 				return t.record(opCumsum, t.Shape(x), runningAlong(axis, false), t.asNumber(x))
 			})
 		},
-		Lead: true, Links: linkLines, Run: func(c *run) { c.accumulate(0, kernels.Add, cumsums) },
+		Lead: true, Links: linkLines, Run: func(c *run) { c.accumulate(0, kernels.Add, cumsums) }, Terms: (*factoring).runningSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Attr(r)
 			return t.record(opCumsum, t.Shape(r), runningAlong(a.along(), !a.Flag), t.full(ct, r))
