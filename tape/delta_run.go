@@ -39,6 +39,7 @@ func runFinite(c *run) {
 func runTerms(c *run) {
 	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
 	rows := s.banded(c.shape, c.attr.Flag)
+	s.bound()
 	work := len(c.out)
 	for i := range s.places {
 		work += s.places[i].size()
@@ -93,6 +94,8 @@ type spreading struct {
 	height    int // rows of a band
 	symmetric bool
 
+	most []float64 // no number of a place that is looked at is larger
+
 	mu   sync.Mutex
 	lost []loss // by place
 	odd  bool   // not all numbers are finite
@@ -111,6 +114,22 @@ func (s *spreading) banded(shape tensor.Shape, symmetric bool) (rows int) {
 	}
 	s.height = bandSize / s.width
 	return len(s.out) / s.width
+}
+
+// bound finds how large the numbers of terms may be that are looked at.
+func (s *spreading) bound() {
+	s.most = make([]float64, len(s.places))
+	args := s.args
+	for i := range s.places {
+		p := &s.places[i]
+		if p.checked {
+			s.most[i] = math.Abs(p.num)
+			for _, x := range args[:p.factors] {
+				s.most[i] *= kernels.MaxAbs(x)
+			}
+		}
+		args = args[p.factors:]
+	}
 }
 
 // A spreader adds one term after the other to bands of the matrix, line by line.
@@ -152,11 +171,17 @@ func (w *spreader) band(first, end int) {
 		w.finite = w.finite && w.largest-w.largest == 0
 	}
 	w.each(func(i int) {
-		if w.place.checked {
-			w.look = &w.looked[i]
-			w.all()
-			w.look = nil
+		if !w.place.checked {
+			return
 		}
+		w.look = &w.looked[i]
+		if w.isAll() {
+			w.look.left = max(w.look.left, w.largest)
+		}
+		if !(w.most[i] <= cancels*w.look.left) { // else nothing that is to be seen matters
+			w.all()
+		}
+		w.look = nil
 	})
 	for i := first; i < end && w.finite && !all; i++ {
 		w.finite = finiteNumbers(w.out[i*width+w.left : (i+1)*width])
@@ -315,15 +340,29 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 		w.seen(p, n, to, from)
 		return
 	}
-	vectors := p.to == 1 && n >= leastVector // together everywhere
+	vectors := n >= leastVector // in the factors together, or one number
 	var x [mostSpread][]float64
 	for i, a := range w.factors {
 		x[i] = a[from[i]:]
 		vectors = vectors && p.from[i] <= 1
 	}
 	dst, step, num := w.out[to:], &p.from, w.place.num
-	if vectors {
+	switch {
+	case vectors && p.to == 1:
 		w.vector(dst[:n], &x, step)
+		return
+	case vectors && len(w.factors) > 1:
+		if y, s := w.multiplied(n, &x, step); y == nil {
+			for k := range n {
+				d := &dst[k*p.to]
+				*d = math.FMA(num, s, *d)
+			}
+		} else {
+			for k, v := range y {
+				d := &dst[k*p.to]
+				*d = math.FMA(num, v, *d)
+			}
+		}
 		return
 	}
 	if len(w.factors) == 2 && step[0]+step[1] == 1 { // one number and a line: in half the time of what is below
@@ -403,11 +442,23 @@ func sizeBits(x float64) uint64 { return math.Float64bits(x) &^ (1 << 63) }
 
 // vector is line for numbers that lie together, or are one number.
 func (w *spreader) vector(dst []float64, from *[mostSpread][]float64, step *[mostSpread]int) {
-	if len(w.product) < len(dst) {
-		w.product = make([]float64, len(dst))
+	x, s := w.multiplied(len(dst), from, step)
+	if x == nil {
+		for k, y := range dst {
+			dst[k] = math.FMA(w.place.num, s, y)
+		}
+		return
 	}
-	s, product := 1.0, w.product[:len(dst)]
-	var x []float64 // the product so far, if it is no number
+	kernels.Axpy(dst, w.place.num, x)
+}
+
+// multiplied is the product of n numbers of each factor, or s where each is one.
+func (w *spreader) multiplied(n int, from *[mostSpread][]float64, step *[mostSpread]int) (x []float64, s float64) {
+	if len(w.product) < n {
+		w.product = make([]float64, n)
+	}
+	s = 1
+	product := w.product[:n]
 	for i := range w.factors {
 		switch y := from[i]; {
 		case step[i] == 0 && x == nil:
@@ -416,20 +467,14 @@ func (w *spreader) vector(dst []float64, from *[mostSpread][]float64, step *[mos
 			kernels.MulScalar(product, x, y[0])
 			x = product
 		case x != nil:
-			kernels.Mul(product, x, y[:len(dst)])
+			kernels.Mul(product, x, y[:n])
 			x = product
 		case i > 0:
-			kernels.MulScalar(product, y[:len(dst)], s)
+			kernels.MulScalar(product, y[:n], s)
 			x = product
 		default:
-			x = y[:len(dst)]
+			x = y[:n]
 		}
 	}
-	if x == nil {
-		for k, y := range dst {
-			dst[k] = math.FMA(w.place.num, s, y)
-		}
-		return
-	}
-	kernels.Axpy(dst, w.place.num, x)
+	return x, s
 }

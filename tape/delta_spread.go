@@ -123,7 +123,7 @@ func (f *factoring) dense(x *term, s tensor.Shape, axes []int, step int) Ref {
 }
 
 // along is a factor with its axes in the order of the matrix, where its last one is another: lines of the matrix are then
-// lines of it.
+// lines of it. Of many small matrices the lines have a number of each.
 func (f *factoring) along(o operand, paces []pace) operand {
 	n := len(o.labels)
 	if n < 2 {
@@ -131,6 +131,9 @@ func (f *factoring) along(o operand, paces []pace) operand {
 	}
 	labels := slices.Clone(o.labels)
 	slices.SortStableFunc(labels, func(a, b rune) int { return paces[b].to - paces[a].to })
+	if paces[labels[0]].ofMany() && paces[labels[0]].to == slices.MaxFunc(paces, func(p, q pace) int { return p.to - q.to }).to {
+		return operand{f.arranged(o, append(labels[1:n:n], labels[0])), append(labels[1:n:n], labels[0])}
+	}
 	if labels[n-1] == o.labels[n-1] || paces[labels[n-1]].to != 1 {
 		return o
 	}
@@ -245,6 +248,10 @@ func (p *placing) join() {
 	}
 	if k := len(joined) - 1; k > 0 && joined[k].n < leastVector && joined[k-1].n > joined[k].n && joined[k-1].n*joined[k-1].to <= bandSize/8 {
 		joined[k-1], joined[k] = joined[k], joined[k-1]
+	} else if k > 1 && joined[0].ofMany() {
+		longest := joined[0]
+		copy(joined, joined[1:])
+		joined[k] = longest
 	}
 	p.paces = joined
 	past, right := 0, 0
@@ -255,6 +262,10 @@ func (p *placing) join() {
 		right += (d.n - 1) * d.column
 	}
 }
+
+// ofMany reports whether the longest pace goes from one to the next of many small matrices: they are done a number of
+// each at a time.
+func (p *pace) ofMany() bool { return p.n > p.to && p.to <= leastVector*leastVector && p.to > 1 }
 
 // size is how many numbers there are.
 func (p *placing) size() int {

@@ -39,6 +39,8 @@ var factoredPrograms = []struct {
 	{"jacobian", "reshape(x @ reshape(w, (10, 8)), (6, 4, 8))[1:, :, ::3]", "yes", xs("w=randn(80)", "const x=randn(24, 10)")},
 	{"jacobian", "kron(a, b)", "yes", xs("a=randn(8, 9)", "const b=randn(4, 3)")},
 	{"batch_jacobian", "tanh(tanh(x @ w1) @ w2)", "yes", xs("x=randn(40, 16)", "const w1=randn(16, 16)", "const w2=randn(16, 16)")},
+	{"batch_jacobian", "softmax(x, axis=1)", "yes", xs("x=randn(400, 5)")}, // many small matrices
+	{"batch_jacobian", "x/sqrt(sum(x^2, axis=1, keepdims=true))", "yes", xs("x=randn(400, 5)")},
 	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
 	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")},          // a seed that became a number
 	{"jacobian", "u = w[2:2]; (u.T @ (u*u))[:2]", "yes", xs("w=randn(3, 64)")},               // what is empty has no terms
