@@ -45,10 +45,11 @@ type stride struct {
 	step  int
 }
 
-// Matrices that are smaller are computed as they are, and so are those whose terms take
-// more than this part of the work of the rows. Tests change both.
+// Matrices that are smaller than leastFactored are computed as they are, but from leastHeavy on not where
+// their rows are heavy; and so are those whose terms take more than this part of the work of the rows. Tests change them.
 var (
 	leastFactored = 1 << 12
+	leastHeavy    = 1 << 8
 	pays          = 0.6
 )
 
@@ -60,6 +61,7 @@ const (
 	workElement   = 10  // an elementwise operation on one number, in floating-point operations of a product
 	workStructure = 20  // moving one number
 	workStep      = 2e4 // what an instruction costs by itself
+	heavyRows     = 3e6 // more than recording terms costs
 )
 
 // noForm is what a rule panics with that has none for its operation.
@@ -117,7 +119,8 @@ func (f *factoring) arranged(o operand, labels []rune) Ref {
 // no form or does not pay.
 func (t *Tape) factored(r Ref) (m Ref) {
 	out, arg, ok := t.rowOutOf(r)
-	if size := t.Shape(r).Size(); !ok || size < leastFactored || size > mostFactored || t.Limit > 0 && 256*int64(size) > t.Limit {
+	size := t.Shape(r).Size()
+	if !ok || size < min(leastFactored, leastHeavy) || size > mostFactored || t.Limit > 0 && 256*int64(size) > t.Limit {
 		return None
 	}
 	set := t.ins[arg].batch
@@ -135,6 +138,9 @@ func (t *Tape) factored(r Ref) (m Ref) {
 			return None
 		}
 		rows += t.work(x)
+	}
+	if size < leastFactored && rows < heavyRows {
+		return None
 	}
 	t.inner++
 	defer func() { t.inner-- }()

@@ -39,17 +39,16 @@ var factoredPrograms = []struct {
 	{"jacobian", "reshape(x @ reshape(w, (10, 8)), (6, 4, 8))[1:, :, ::3]", "yes", xs("w=randn(80)", "const x=randn(24, 10)")},
 	{"jacobian", "kron(a, b)", "yes", xs("a=randn(8, 9)", "const b=randn(4, 3)")},
 	{"batch_jacobian", "tanh(tanh(x @ w1) @ w2)", "yes", xs("x=randn(40, 16)", "const w1=randn(16, 16)", "const w2=randn(16, 16)")},
-	{"batch_jacobian", "softmax(x, axis=1)", "yes", xs("x=randn(400, 5)")}, // many small matrices
 	{"batch_jacobian", "x/sqrt(sum(x^2, axis=1, keepdims=true))", "yes", xs("x=randn(400, 5)")},
 	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
-	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")},          // a seed that became a number
-	{"jacobian", "u = w[2:2]; (u.T @ (u*u))[:2]", "yes", xs("w=randn(3, 64)")},               // what is empty has no terms
+	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")}, // a seed that became a number
+	{"jacobian", "u = w[2:2]; (u.T @ (u*u))[:2]", "yes", xs("w=randn(3, 64)")},      // what is empty has no terms
 	{"jacobian", "cumsum(x @ w, 1)", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
 	{"jacobian", "cumsum(x @ w, 0)^2", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
 	{"batch_jacobian", "cumsum(x^2, 1)", "yes", xs("x=randn(40, 16)")},
 	{"jacobian", "grad(sum(cumsum(x*b, 0)^3), x)", "yes", xs("x=randn(9, 8)", "const b=randn(8)")}, // backwards, too
 	{"jacobian", "cumsum(x, 1)[:, ::3] @ d", "yes", xs("x=randn(9, 12)", "const d=randn(4, 5)")},
-	{"jacobian", "cumprod(x, 1)", "no", xs("x=randn(12, 10)")}, // no rule for recurrences
+	{"jacobian", "cumprod(x, 1)", "no", xs("x=randn(12, 10)")},                               // no rule for recurrences
 	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
 	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes
 	{"jacobian", "inv(eye(8) + 0.1*(w.T @ w))", "yes", xs("w=randn(10, 8)")},
@@ -205,18 +204,40 @@ func TestMirrorsOfNumber(t *testing.T) {
 
 // byRows has no matrix computed as terms, until the test or what it returns ends.
 func byRows(t *testing.T) func() {
-	least := leastFactored
-	leastFactored = math.MaxInt
-	back := func() { leastFactored = least }
+	least, heavy := leastFactored, leastHeavy
+	leastFactored, leastHeavy = math.MaxInt, math.MaxInt
+	back := func() { leastFactored, leastHeavy = least, heavy }
 	t.Cleanup(back)
 	return back
 }
 
 // everyForm has every matrix with a form computed as terms, until the test ends.
 func everyForm(t *testing.T) {
-	least, part, dense := leastFactored, pays, compressing
-	leastFactored, pays, compressing = 1, math.Inf(1), false
-	t.Cleanup(func() { leastFactored, pays, compressing = least, part, dense })
+	least, heavy, part, dense := leastFactored, leastHeavy, pays, compressing
+	leastFactored, leastHeavy, pays, compressing = 1, 1, math.Inf(1), false
+	t.Cleanup(func() { leastFactored, leastHeavy, pays, compressing = least, heavy, part, dense })
+}
+
+// TestManySmall holds many small matrices as terms, of which lines have a number each, to rows.
+func TestManySmall(t *testing.T) {
+	everyForm(t)
+	for _, text := range []string{"softmax(x, axis=1)", "log_softmax(x, axis=1)*x", "x/sqrt(sum(x^2, axis=1, keepdims=true))", "x*softmax(x @ w, axis=1)",
+		"standardize(x)", "cumsum(x, axis=1)*x", "sum(x, axis=1, keepdims=true)*x*x[:, ::-1]"} {
+		for _, size := range []string{"400, 5", "150, 12", "30, 3"} {
+			q := func() *Question {
+				return question(t, "batch_jacobian", text, "x=randn("+size+")", "const w=randn("+strings.Fields(size)[1]+", "+strings.Fields(size)[1]+")")
+			}
+			want, _, err := matrices(t, q(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := matrices(t, q(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameMatrices(t, q, got, want)
+		}
+	}
 }
 
 // odd are numbers that make zeros matter.
