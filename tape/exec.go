@@ -18,7 +18,20 @@ func (t *Tape) Compute(rs []Ref) {
 }
 
 // Values computes rs, together, and keeps their values.
-func (t *Tape) Values(rs []Ref) { t.values(rs) }
+func (t *Tape) Values(rs []Ref) {
+	if x := t.values(rs); x != nil {
+		x.leave()
+	}
+}
+
+// leave forgets where values are, which the desk would keep as long as the tape: hundreds of executions' results, of
+// prepared questions that stand at a kink.
+func (x *execution) leave() {
+	for _, s := range [][][]float64{x.mem, x.direct, x.loads, x.args, x.moved} {
+		clear(s[:cap(s)])
+	}
+	*x = execution{}
+}
 
 // values is Values; it returns the execution, or nil when all was known.
 func (t *Tape) values(rs []Ref) *execution {

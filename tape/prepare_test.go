@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,28 @@ func TestPreparedServes(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { p.Answer(in) }); n > 0 {
 			t.Errorf("a prepared answer of %q allocates %v times", text, n)
 		}
+	}
+}
+
+// TestPreparedLeavesNothing: what warnings of one answer looked at is gone after the next.
+func TestPreparedLeavesNothing(t *testing.T) {
+	q := question(t, "grad", "sum(abs(x[:, newaxis] - x))", "x=linspace(0, 1, 200)")
+	p := q.Prepare()
+	held := func(answers int) uint64 {
+		for range answers {
+			a, err := p.Answer(q.Inputs)
+			if err != nil || len(a.Warnings) != 1 {
+				t.Fatal(err, a.Warnings)
+			}
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		runtime.KeepAlive(p)
+		return m.HeapAlloc
+	}
+	if before, after := held(3), held(200); after > before+10<<20 {
+		t.Errorf("200 answers hold %d MB, 3 held %d", after>>20, before>>20)
 	}
 }
 
