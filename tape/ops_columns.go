@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -140,13 +139,8 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 	clear(lanes)
 	clear(others)
 	if rest {
-		s.order = s.order[:0]
-		for j := range w {
-			s.order = append(s.order, j)
-		}
-		slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.first[a], s.first[b]) })
+		s.chainFirsts()
 	}
-	ahead := s.order
 	for from := 0; from < s.n; from += stripeRows {
 		m := min(stripeRows, s.n-from)
 		e := s.some[:m*w]
@@ -166,14 +160,27 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 			}
 		}
 		if rest {
-			for ; len(ahead) > 0 && s.first[ahead[0]] < end; ahead = ahead[1:] {
-				e[(s.first[ahead[0]]-from)*w+ahead[0]] = 0
+			for j := s.heads[from/stripeRows]; j >= 0; j = s.chained[j] {
+				e[(s.first[j]-from)*w+j] = 0
 			}
 			kernels.Accumulate(others[lane:][:len(e)], e)
 			if end%piece == 0 || end == s.n {
 				s.close(s.rest, others, false)
 			}
 		}
+	}
+}
+
+// chainFirsts lists the columns whose largest number comes first in each stripeRows rows: sorted by where it is, they took
+// two fifths of the time of the gradient of logsumexp along 40 rows.
+func (s *stripe) chainFirsts() {
+	s.heads, s.chained = grown(s.heads, ceilDiv(s.n, stripeRows)), grown(s.chained, s.w)
+	for i := range s.heads {
+		s.heads[i] = -1
+	}
+	for j, i := range s.first[:s.w] {
+		s.chained[j] = s.heads[i/stripeRows]
+		s.heads[i/stripeRows] = j
 	}
 }
 

@@ -33,12 +33,13 @@ type stripe struct {
 	ld   int       // from one row to the next
 	n, w int       // rows and columns
 
-	top    []float64 // the largest of each column
-	first  []int     // its first place
-	places []int     // those of some rows
-	order  []int     // the columns by that
-	sum    []float64 // of each column's exponentials
-	rest   []float64 // the same without the first of the largest
+	top     []float64 // the largest of each column
+	first   []int     // its first place
+	places  []int     // those of some rows
+	heads   []int     // a column whose first place is in so many rows, or -1,
+	chained []int     // and another one for each, or -1
+	sum     []float64 // of each column's exponentials
+	rest    []float64 // the same without the first of the largest
 
 	tops, some, sums, rests []float64
 	lanes, others           []float64 // partial sums of both
