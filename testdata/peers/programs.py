@@ -29,6 +29,9 @@ for f in ['log(p_)', 'sqrt(p_)', 'p_^2.5', 'p_^p_', 'lgamma(p_)', 'digamma(p_)',
 for f in ['x*y', 'maximum(x, y)', 'hypot(x, y)', 'logaddexp(x, y)', 'atan2(x, y)', '(x - y)^2', 'x/(1 + y^2)', 'exp(x)*sin(y)', 'xlogy(x, 1 + y^2)']:
     for n in (1000, 100_000):
         add(f'{f} {label(n)}', f'sum({f})', {'x': (n,), 'y': (n,)}, wrt=['x', 'y'])
+for f in ['beta(p_, q_)', 'betaln(p_, q_)', 'gammainc(p_, q_)', 'p_^q_', 'xlog1py(p_, q_)']:
+    for n in (1000, 100_000):
+        add(f'{f} {label(n)}', f'sum({f})', {'p_': (n,), 'q_': (n,)}, wrt=['p_', 'q_'])
 for f in ['sin(x)', 'tanh(x)', 'relu(x)', 'exp(-x^2)', 'x^2', 'softplus(x)']:
     add(f'{f} 1e6', f'sum({f})', {'x': (1_000_000,)})
 

@@ -44,7 +44,7 @@ def translated(text, names):
     here = {k: getattr(np, k) for k in dir(np)} | {k: getattr(np.linalg, k) for k in dir(np.linalg) if not hasattr(np, k)}
     here |= {k: getattr(nn, k) for k in ('sigmoid', 'softplus', 'relu', 'silu', 'elu', 'log_sigmoid', 'softmax', 'log_softmax', 'logsumexp')}
     here |= {k: getattr(scipy.special, k) for k in ('erf', 'erfc', 'digamma', 'i0', 'i1', 'i0e', 'i1e', 'erfinv', 'ndtri', 'log_ndtr', 'polygamma', 'entr',
-                                                     'xlogy', 'gammainc', 'betainc')}
+                                                     'xlogy', 'xlog1py', 'gammainc', 'betainc', 'beta', 'betaln')}
     here |= {'atan': np.arctan, 'asinh': np.arcsinh, 'atan2': np.arctan2, 'lgamma': scipy.special.gammaln, 'true': True, 'expm': scipy.linalg.expm,
              'gelu': lambda x: nn.gelu(x, approximate=False)}
     *before, last = [s.strip() for s in text.replace('^', '**').split(';')]
