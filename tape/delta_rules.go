@@ -235,6 +235,48 @@ func (f *factoring) runningSum(r Ref) []*term {
 	})
 }
 
+// solved is solutions of systems whose right sides are the seed's own rows, times whatever: those of the identity, as rows
+// have them. Of other right sides the sums over an inverse would not be as exact.
+func (f *factoring) solved(r Ref) []*term {
+	t := f.t
+	args := t.Args(r)
+	sides, s := len(args)-1, t.Shape(r)
+	as := t.Shape(args[0])
+	if !t.Shape(args[sides]).Equal(s) || !as[:len(as)-2].Equal(s[:len(s)-2]) || !f.seeded(args[sides]) {
+		panic(noForm{})
+	}
+	for _, a := range args[:sides] {
+		if f.seeded(a) {
+			panic(noForm{})
+		}
+	}
+	n := last(as)
+	f.bounded(as.Size())
+	ones := tensor.New(as...)
+	for i := 0; i < len(ones.Data); i += n * n {
+		for k := range n {
+			ones.Data[i+k*(n+1)] = 1
+		}
+	}
+	a := t.Attr(r)
+	y := t.record(t.ins[r].Op(), as, Attr{Flag: a.Flag, Flag2: a.Flag2, Strong: a.Strong, Text: a.Text}, append(slices.Clone(args[:sides]), t.Tensor(ones))...)
+	return each(f.of(r, sides), func(x *term) *term {
+		k := len(x.axes) - 2
+		inner, outer := x.axes[k], x.whole(n)
+		for _, w := range inner.walks {
+			if !x.seed.has(w.label) {
+				panic(noForm{})
+			}
+		}
+		if len(inner.walks) == 0 { // one number of each right side
+			panic(noForm{})
+		}
+		x.axes[k] = outer
+		f.times(x, f.picked(x, y, append(slices.Clone(x.axes[:k]), outer, inner)))
+		return x
+	})
+}
+
 // product is a matrix product with what the seed does not reach.
 func (f *factoring) product(r Ref) []*term {
 	t := f.t

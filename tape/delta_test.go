@@ -51,6 +51,11 @@ var factoredPrograms = []struct {
 	{"jacobian", "cumprod(x, 1)", "no", xs("x=randn(12, 10)")},                               // no rule for recurrences
 	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
 	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes
+	{"jacobian", "solve(8*eye(70) + a + outer(x, x), b)", "yes", xs("x=randn(70)", "const a=randn(70, 70)", "const b=randn(70)")},
+	{"jacobian", "solve(8*eye(70) + a*x, b)", "yes", xs("x=randn(70)", "const a=randn(70, 70)", "const b=randn(70)")},
+	{"jacobian", "solve(8*eye(70) + a, x^2)", "no", xs("x=randn(70)", "const a=randn(70, 70)")},
+	{"jacobian", "solve_triangular(8*eye(70) + tril(outer(x, x)), b, lower=true)", "yes", xs("x=randn(70)", "const b=randn(70)")},
+	{"jacobian", "solve(8*eye(7) + a, x)", "yes", xs("x=randn(12, 7, 2)", "const a=randn(12, 7, 7)")},
 	{"jacobian", "inv(eye(8) + 0.1*(w.T @ w))", "yes", xs("w=randn(10, 8)")},
 	{"hessian", "sum(conv1d(x, w)^2)", "yes", xs("w=randn(8, 4, 3)", "const x=randn(3, 4, 20)")},
 	{"hessian", "c = 0\nfor i in range(3) { c = tanh(c + x @ w) }\nsum(c^2)", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},

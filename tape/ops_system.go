@@ -53,7 +53,7 @@ var systemRows = []Op{
 		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
-		Linear: []int{2}, Zeros: func(c *run) { c.zeroColumns(2, 2, 2, 2, 2) },
+		Terms: (*factoring).solved, Linear: []int{2}, Zeros: func(c *run) { c.zeroColumns(2, 2, 2, 2, 2) },
 		Run: func(c *run) {
 			if n, k := last(c.shapes[0]), last(c.shapes[2]); c.sideBySide(matrix.LanedSystem(n, k)) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
@@ -100,7 +100,7 @@ var systemRows = []Op{
 		}},
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
 	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Switches: [2]string{"upper", "transposed"}, Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
-		Linear: []int{1}, Zeros: func(c *run) { c.zeroColumns(1, 2, 2, 2) },
+		Terms: (*factoring).solved, Linear: []int{1}, Zeros: func(c *run) { c.zeroColumns(1, 2, 2, 2) },
 		Run: func(c *run) {
 			n, k := last(c.shapes[0]), last(c.shapes[1])
 			if c.sideBySide(matrix.LanedTriangle(n, k)) && regularMatrices(c.args[0], n, n*n) {
