@@ -70,11 +70,11 @@ func (t *Tape) compress(p *sparsity.Pattern, mode string, sparse bool) *compress
 	// taken where it needs at least a third less.
 	forward := p.Cols < p.Rows
 	found := coloured(forward, math.MaxInt32)
-	most := math.MaxInt32
+	swept := min(p.Rows, p.Cols)
 	if found != nil {
-		most = found.n * 2 / 3
+		swept = found.n
 	}
-	if other := coloured(!forward, most); other != nil {
+	if other := coloured(!forward, swept*2/3); other != nil {
 		return other
 	}
 	return found
