@@ -93,31 +93,33 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places, Flag: symmetric}, args...)
 }
 
-// dense is a matrix that is one term of several factors, without zeros: their product. None elsewhere.
+// dense is a matrix that is one term without zeros: the product of its factors, or that repeated. None elsewhere.
 func (f *factoring) dense(x *term, s tensor.Shape, axes []int, step int) Ref {
-	if len(x.factors) < 2 {
-		return None
-	}
 	p := x.placed(axes, step, false)
 	labels := make([]rune, len(p.paces))
 	for i := range labels {
 		labels[i] = rune(i)
 	}
 	slices.SortFunc(labels, func(a, b rune) int { return p.paces[b].to - p.paces[a].to })
-	size, all := 1, union(x.factors)
-	for _, l := range slices.Backward(labels) {
-		if p.paces[l].to != size || !slices.Contains(all, l) {
+	size, dims, has := 1, make(tensor.Shape, len(labels)), union(x.factors)
+	for i, l := range slices.Backward(labels) {
+		if p.paces[l].to != size {
 			return None
 		}
-		size *= p.paces[l].n
+		dims[i] = p.paces[l].n
+		size *= dims[i]
 	}
-	if size != s.Size() || p.base != 0 {
+	repeated := len(has) < len(labels)
+	if size != s.Size() || p.base != 0 || len(x.factors) == 0 || len(x.factors) == 1 && !repeated {
 		return None
 	}
 	t := f.t
 	r := f.productOf(x, x.factors, labels).r
 	if x.num != 1 {
 		r = t.Apply(opMul, t.Const(x.num), r)
+	}
+	if repeated {
+		r = t.broadcastTo(r, dims)
 	}
 	return f.reshaping(r, s)
 }
