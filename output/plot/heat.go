@@ -133,10 +133,10 @@ func (h *Heat) axes(c canvas, a *area, xt, yt []tick) {
 		c.text(a.x-6, a.y+a.h*at+textSize*0.35, textSize, 1, false, t.label, black)
 	}
 	if h.XLabel != "" {
-		c.text(a.x+a.w/2, a.y+a.h+2*textSize+7, textSize, 0.5, false, h.XLabel, black)
+		c.text(a.x+a.w/2, a.y+a.h+2*textSize+7, textSize, 0.5, false, clip(h.XLabel, a.w), black)
 	}
 	if h.YLabel != "" {
-		c.text(margin+textSize*0.7, a.y+a.h/2, textSize, 0.5, true, h.YLabel, black)
+		c.text(margin+textSize*0.7, a.y+a.h/2, textSize, 0.5, true, clip(h.YLabel, a.h), black)
 	}
 }
 

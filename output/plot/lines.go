@@ -130,7 +130,7 @@ func (l *Lines) axes(c canvas, a *area, xt, yt []tick) {
 		c.text(a.x-6, y+textSize*0.35, textSize, 1, false, t.label, black)
 	}
 	_, h := c.size()
-	c.text(a.x+a.w/2, h-margin, textSize, 0.5, false, l.XLabel, black)
+	c.text(a.x+a.w/2, h-margin, textSize, 0.5, false, clip(l.XLabel, a.w), black)
 	if l.zero(a.fromY, a.toY) {
 		c.stroke([]point{{a.x, a.py(0)}, {a.x + a.w, a.py(0)}}, 1, grey, nil)
 	}

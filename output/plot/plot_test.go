@@ -643,3 +643,20 @@ func TestLetters(t *testing.T) {
 		t.Errorf("letters though dashes tell the curves apart:\n%s", text)
 	}
 }
+
+// What stands beside axes is cut to their length: names of 300 letters left the picture.
+func TestLongLabels(t *testing.T) {
+	name := strings.Repeat("n", 300)
+	l := parabola()
+	l.XLabel = name
+	h := &Heat{Rows: 2, Columns: 2, Data: []float64{1, 2, 3, 4}, Title: name, XLabel: name, YLabel: name}
+	for what, p := range map[string]Picture{"lines": l, "heat": h} {
+		var b bytes.Buffer
+		if err := Write(&b, p, "svg", 640, 400); err != nil {
+			t.Fatal(err)
+		}
+		if longest := regexp.MustCompile("n{100,}").FindString(b.String()); longest != "" {
+			t.Errorf("%s 640 wide: a text has %d letters", what, len(longest))
+		}
+	}
+}
