@@ -354,22 +354,39 @@ func (s *session) tangentTree(tree *record) value {
 		}
 		return &tuple{elems: []value{s.given(w)}}
 	}
+	sources := make(map[string]bool, len(tree.names))
+	for _, n := range tree.names {
+		sources[n] = true
+	}
 	w.Leaves("", func(path string, leaf *tensor.Value) {
-		if leaf.Kind != tensor.KindNone && !slices.ContainsFunc(tree.names, func(n string) bool { return path == n || leadsInto(path, n) }) {
+		if leaf.Kind != tensor.KindNone && !slices.ContainsFunc(ways(path), func(p string) bool { return sources[p] }) {
 			panic(notAmong(path, aSource, tree.names))
 		}
 	})
+	given := make(map[string]*tensor.Value, len(w.Fields))
+	for _, f := range w.Fields {
+		given[f.Name] = f.Value
+	}
 	out := &tuple{}
 	for i, n := range tree.names {
-		out.elems = append(out.elems, s.filled(n, tree.elems[i], w.At(n), aSource))
+		v := given[n]
+		if v == nil && slices.ContainsFunc(ways(n), func(p string) bool { return given[p] != nil }) {
+			v = w.At(n)
+		}
+		out.elems = append(out.elems, s.filled(n, tree.elems[i], v, aSource))
 	}
 	return out
 }
 
-// leadsInto reports whether a path leads into the structure at another one.
-func leadsInto(path, outer string) bool {
-	rest, ok := strings.CutPrefix(path, outer)
-	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
+// ways are the paths of the structures that a path leads into, and itself: a, a.b and a.b[0] for a.b[0].
+func ways(path string) []string {
+	var out []string
+	for i := range len(path) {
+		if path[i] == '.' || path[i] == '[' {
+			out = append(out, path[:i])
+		}
+	}
+	return append(out, path)
 }
 
 // A noun is what --with names.

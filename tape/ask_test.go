@@ -178,3 +178,16 @@ func TestEvalWritten(t *testing.T) {
 		}
 	}
 }
+
+// A tangent is found by the structures that its path leads into, not by asking every source.
+func TestWays(t *testing.T) {
+	for path, want := range map[string]string{
+		"x":           "x",
+		"a.b[0]":      "a a.b a.b[0]",
+		"q[1][2].c.d": "q q[1] q[1][2] q[1][2].c q[1][2].c.d",
+	} {
+		if got := strings.Join(ways(path), " "); got != want {
+			t.Errorf("ways of %s: %s, want %s", path, got, want)
+		}
+	}
+}

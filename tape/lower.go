@@ -232,7 +232,7 @@ func (lo *lowering) whileLoop(s *expr.While) {
 	w := lo.t.waits()
 	for n := 0; lo.cond(s.Cond); n++ {
 		w.step(lo.t, n)
-		if n == 0 && lo.endless(s) {
+		if n == 1 && lo.endless(s) { // not at once: of many loops in each other, most take one step
 			lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
 		}
 		if (n == whileFrom || n == rollFrom) && n >= fewFrom && lo.rollWhile(s, n) == rollDone {
