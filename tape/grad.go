@@ -178,6 +178,10 @@ func (v *sweep) back(r Ref, ct Ref) {
 	op := t.ins[r].Op()
 	theirs := t.variant(op)
 	n := int(t.ins[r].n)
+	if (op == opSub || op == opDiv) && t.Args(r)[0] == t.Args(r)[1] {
+		v.backSame(r, ct)
+		return
+	}
 	for i := range n {
 		a := t.Args(r)[i]
 		if a < v.lo || !v.need[a-v.lo] || !t.passes(op, i) {
@@ -213,6 +217,16 @@ func (v *sweep) back(r Ref, ct Ref) {
 				v.contribute(r, a, g)
 			}
 		}
+	}
+}
+
+// backSame sends the cotangent of x - x or x / x to x: 0, as such a value does not move, where the two
+// partial derivatives, each times an infinite cotangent, would make NaN; NaN where the value is.
+func (v *sweep) backSame(r, ct Ref) {
+	t := v.t
+	a := t.Args(r)[0]
+	if a >= v.lo && v.need[a-v.lo] {
+		v.contribute(r, a, t.Apply(opZMul, ct, t.Apply(opSub, r, r)))
 	}
 }
 
