@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -357,37 +356,47 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestManyNames: a program that lacks one value is told so however many others a document has,
-// and so many may be what it is differentiated by. Both take as long as there are names, not their square.
+// manyNames are questions of a document of many names: a program lacks one value however many others there are, and
+// so many may be what it is differentiated by.
+var manyNames = []struct {
+	expr, doc, says string
+	code            int
+}{
+	{"x^2", `{%s}`, "given and not used: v0, v1, v2, ", 4},
+	{"v1^2", `{"values": {%s}, "wrt": [%s]}`, "", 0},
+}
+
+// askOfMany asks question i of n names.
+func askOfMany(t testing.TB, i, n int) {
+	t.Helper()
+	values, names := []byte(`"v0": 1`), []byte(`"v0"`)
+	for i := range n - 1 {
+		values = fmt.Appendf(values, `,"v%d":1`, i+1)
+		names = fmt.Appendf(names, `,"v%d"`, i+1)
+	}
+	r := manyNames[i]
+	doc := strings.Replace(strings.Replace(r.doc, "%s", string(values), 1), "%s", string(names), 1)
+	if code, _, err := run(doc, r.expr, "-i", "-", "-f", "json"); code != r.code || !strings.Contains(err, r.says) {
+		t.Errorf("%s and %d names: exit %d, %.200s", r.expr, n, code, err)
+	}
+}
+
 func TestManyNames(t *testing.T) {
-	for _, r := range []struct {
-		expr, doc, says string
-		code            int
-	}{
-		{"x^2", `{%s}`, "given and not used: v0, v1, v2, ", 4},
-		{"v1^2", `{"values": {%s}, "wrt": [%s]}`, "", 0},
-	} {
-		took := func(n int) time.Duration {
-			values, names := []byte(`"v0": 1`), []byte(`"v0"`)
-			for i := range n {
-				values = fmt.Appendf(values, `,"v%d":1`, i+1)
-				names = fmt.Appendf(names, `,"v%d"`, i+1)
-			}
-			doc := strings.Replace(strings.Replace(r.doc, "%s", string(values), 1), "%s", string(names), 1)
-			start := time.Now()
-			code, _, err := run(doc, r.expr, "-i", "-", "-f", "json")
-			if code != r.code || !strings.Contains(err, r.says) {
-				t.Errorf("%s and %d names: exit %d, %.200s", r.expr, n+1, code, err)
-			}
-			return time.Since(start)
-		}
-		const few, times, tries = 10000, 6, 4 // whose square is 36
-		grew := make([]float64, tries)
-		for i := range grew {
-			grew[i] = float64(took(times*few)) / float64(took(few))
-		}
-		if least := slices.Min(grew); least > 3*times {
-			t.Errorf("%s takes %.3g times as long for %d times the names", r.expr, least, times)
+	for i := range manyNames {
+		askOfMany(t, i, 10_000)
+	}
+}
+
+// BenchmarkManyNames takes as long for each of many names as of few.
+func BenchmarkManyNames(b *testing.B) {
+	for i, r := range manyNames {
+		for _, n := range []int{1_000, 10_000, 60_000} {
+			b.Run(fmt.Sprintf("%s/%d", r.expr, n), func(b *testing.B) {
+				for b.Loop() {
+					askOfMany(b, i, n)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/name")
+			})
 		}
 	}
 }
