@@ -22,25 +22,25 @@ func I1eOf(x float64) float64 { return math.Copysign(besselScaled(1, math.Abs(x)
 
 // besselOf is I0 or I1 of a number that is not negative.
 func besselOf(order, x float64) float64 {
-	switch {
-	case x != x || x > 720:
+	if x != x || x > 720 {
 		return x + math.Inf(1)
-	case x < besselFar:
-		h, l := besselScaledNear(order, x)
-		return timesExp(h, l, x)
 	}
-	h, l := besselSeriesFar(order, x)
+	h, l := besselPair(order, x)
 	return timesExp(h, l, x)
 }
 
 // besselScaled is that times exp(-x).
 func besselScaled(order, x float64) float64 {
-	if x < besselFar {
-		h, l := besselScaledNear(order, x)
-		return h + l
-	}
-	h, l := besselSeriesFar(order, x)
+	h, l := besselPair(order, x)
 	return h + l
+}
+
+// besselPair is besselScaled in two parts.
+func besselPair(order, x float64) (h, l float64) {
+	if x < besselFar {
+		return besselPairNear(order, x)
+	}
+	return besselSeriesFar(order, x)
 }
 
 // timesExp is (h+l) exp(x).

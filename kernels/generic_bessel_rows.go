@@ -84,8 +84,8 @@ func besselTaylor(c *[besselTerms + 1]float64, low *[2]float64, d float64) (h, l
 // besselInverse are 1/i.
 var besselInverse = [besselTerms + 1]float64{0, 1, 1. / 2, 1. / 3, 1. / 4, 1. / 5, 1. / 6, 1. / 7, 1. / 8, 1. / 9, 1. / 10, 1. / 11}
 
-// besselScaledNear is exp(-x) times I0 or I1 of 0 <= x < besselFar, as a pair.
-func besselScaledNear(order, x float64) (h, l float64) {
+// besselPairNear is besselPair of 0 <= x < besselFar.
+func besselPairNear(order, x float64) (h, l float64) {
 	row, d := besselAt(x)
 	if order == 0 {
 		return row.moment(0, d)

@@ -215,17 +215,7 @@ func (f *factoring) runningSum(r Ref) []*term {
 	axis := len(s) + a.along()
 	n := s[axis]
 	f.bounded(n * n)
-	ones := tensor.New(n, n)
-	for i := range n {
-		row := ones.Data[i*n:][:n]
-		if row = row[:i+1]; a.Flag {
-			row = ones.Data[i*n:][i:n]
-		}
-		for j := range row {
-			row[j] = 1
-		}
-	}
-	y := t.Tensor(ones)
+	y := t.Tensor(onesOfTriangle(n, n, a.Flag, 0))
 	return each(f.of(r, 0), func(x *term) *term {
 		inner, outer := x.axes[axis], x.whole(n)
 		x.axes[axis] = outer
@@ -258,17 +248,12 @@ func (f *factoring) solved(r Ref) []*term {
 			ones.Data[i+k*(n+1)] = 1
 		}
 	}
-	a := t.Attr(r)
-	y := t.record(t.ins[r].Op(), as, Attr{Flag: a.Flag, Flag2: a.Flag2, Strong: a.Strong, Text: a.Text}, append(slices.Clone(args[:sides]), t.Tensor(ones))...)
+	y := t.record(t.ins[r].Op(), as, *t.Attr(r), append(slices.Clone(args[:sides]), t.Tensor(ones))...)
 	return each(f.of(r, sides), func(x *term) *term {
 		k := len(x.axes) - 2
 		inner, outer := x.axes[k], x.whole(n)
-		for _, w := range inner.walks {
-			if !x.seed.has(w.label) {
-				panic(noForm{})
-			}
-		}
-		if len(inner.walks) == 0 { // one number of each right side
+		others := slices.ContainsFunc(inner.walks, func(w stride) bool { return !x.seed.has(w.label) })
+		if others || len(inner.walks) == 0 { // none: one number of each right side
 			panic(noForm{})
 		}
 		x.axes[k] = outer

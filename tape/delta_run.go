@@ -119,17 +119,15 @@ func (s *spreading) banded(shape tensor.Shape, symmetric bool) (rows int) {
 // bound finds how large the numbers of terms may be that are looked at.
 func (s *spreading) bound() {
 	s.most = make([]float64, len(s.places))
-	args := s.args
-	for i := range s.places {
-		p := &s.places[i]
-		if p.checked {
-			s.most[i] = math.Abs(p.num)
-			for _, x := range args[:p.factors] {
+	w := &spreader{spreading: s}
+	w.each(func(i int) {
+		if w.place.checked {
+			s.most[i] = math.Abs(w.place.num)
+			for _, x := range w.factors {
 				s.most[i] *= kernels.MaxAbs(x)
 			}
 		}
-		args = args[p.factors:]
-	}
+	})
 }
 
 // A spreader adds one term after the other to bands of the matrix, line by line.
@@ -349,19 +347,12 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 	dst, step, num := w.out[to:], &p.from, w.place.num
 	switch {
 	case vectors && p.to == 1:
-		w.vector(dst[:n], &x, step)
+		kernels.Axpy(dst[:n], num, w.multiplied(n, &x, step))
 		return
 	case vectors && len(w.factors) > 1:
-		if y, s := w.multiplied(n, &x, step); y == nil {
-			for k := range n {
-				d := &dst[k*p.to]
-				*d = math.FMA(num, s, *d)
-			}
-		} else {
-			for k, v := range y {
-				d := &dst[k*p.to]
-				*d = math.FMA(num, v, *d)
-			}
+		for k, v := range w.multiplied(n, &x, step) {
+			d := &dst[k*p.to]
+			*d = math.FMA(num, v, *d)
 		}
 		return
 	}
@@ -440,25 +431,12 @@ func (w *spreader) seen(p *pace, n, to int, from *[mostSpread]int) {
 // sizeBits are the bits of |x|.
 func sizeBits(x float64) uint64 { return math.Float64bits(x) &^ (1 << 63) }
 
-// vector is line for numbers that lie together, or are one number.
-func (w *spreader) vector(dst []float64, from *[mostSpread][]float64, step *[mostSpread]int) {
-	x, s := w.multiplied(len(dst), from, step)
-	if x == nil {
-		for k, y := range dst {
-			dst[k] = math.FMA(w.place.num, s, y)
-		}
-		return
-	}
-	kernels.Axpy(dst, w.place.num, x)
-}
-
-// multiplied is the product of n numbers of each factor, or s where each is one.
-func (w *spreader) multiplied(n int, from *[mostSpread][]float64, step *[mostSpread]int) (x []float64, s float64) {
+// multiplied is the product of n numbers of each factor, which lie together or are one number.
+func (w *spreader) multiplied(n int, from *[mostSpread][]float64, step *[mostSpread]int) (x []float64) {
 	if len(w.product) < n {
 		w.product = make([]float64, n)
 	}
-	s = 1
-	product := w.product[:n]
+	s, product := 1.0, w.product[:n]
 	for i := range w.factors {
 		switch y := from[i]; {
 		case step[i] == 0 && x == nil:
@@ -476,5 +454,9 @@ func (w *spreader) multiplied(n int, from *[mostSpread][]float64, step *[mostSpr
 			x = y[:n]
 		}
 	}
-	return x, s
+	if x == nil {
+		kernels.Fill(product, s)
+		return product
+	}
+	return x
 }

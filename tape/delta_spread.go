@@ -134,7 +134,8 @@ func (f *factoring) along(o operand, paces []pace) operand {
 	labels := slices.Clone(o.labels)
 	slices.SortStableFunc(labels, func(a, b rune) int { return paces[b].to - paces[a].to })
 	if paces[labels[0]].ofMany() && paces[labels[0]].to == slices.MaxFunc(paces, func(p, q pace) int { return p.to - q.to }).to {
-		return operand{f.arranged(o, append(labels[1:n:n], labels[0])), append(labels[1:n:n], labels[0])}
+		labels = append(labels[1:], labels[0])
+		return operand{f.arranged(o, labels), labels}
 	}
 	if labels[n-1] == o.labels[n-1] || paces[labels[n-1]].to != 1 {
 		return o

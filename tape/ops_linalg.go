@@ -251,17 +251,22 @@ func (t *Tape) joinLead(own int, s tensor.Shape, x Ref) tensor.Shape {
 // triangle keeps the upper or the lower triangle from diagonal k on.
 func (t *Tape) triangle(x Ref, upper bool, k int) Ref {
 	s := t.Shape(x)
-	n, m := s[len(s)-2], last(s)
-	mask := tensor.New(n, m)
+	mask := onesOfTriangle(s[len(s)-2], last(s), upper, k)
 	mask.DType = tensor.Bool
+	return t.Apply(opWhere, t.Tensor(mask), x, t.constOf(0, t.ins[x].dtype))
+}
+
+// onesOfTriangle is n×m, 1 in such a triangle.
+func onesOfTriangle(n, m int, upper bool, k int) *tensor.Tensor {
+	ones := tensor.New(n, m)
 	for i := range n {
 		for j := range m {
 			if upper && j >= i+k || !upper && j <= i+k {
-				mask.Data[i*m+j] = 1
+				ones.Data[i*m+j] = 1
 			}
 		}
 	}
-	return t.Apply(opWhere, t.Tensor(mask), x, t.constOf(0, t.ins[x].dtype))
+	return ones
 }
 
 // factors records one of the decompositions, or finds it: eigvalsh(A) asked for twice is

@@ -71,7 +71,7 @@ func prepared() {
 		}
 		f, err := os.Create(asked.Out)
 		check(err)
-		check(binary.Write(f, binary.LittleEndian, elements(nil, a.Targets[0].Payload)))
+		eachTensor(a.Targets[0].Payload, func(x []float64) { check(binary.Write(f, binary.LittleEndian, x)) })
 		check(f.Close())
 		fmt.Println("ready")
 	}
@@ -109,24 +109,25 @@ func answers(calls int, next func() (*tape.Answer, error)) (a *tape.Answer, took
 }
 
 func sum(v *tensor.Value) (s float64) {
-	for _, x := range elements(nil, v) {
-		s += x
-	}
+	eachTensor(v, func(data []float64) {
+		for _, x := range data {
+			s += x
+		}
+	})
 	return s
 }
 
-// elements are all numbers of a value, after those of to.
-func elements(to []float64, v *tensor.Value) []float64 {
+// eachTensor visits the numbers of a value.
+func eachTensor(v *tensor.Value, visit func(data []float64)) {
 	if v.Tensor != nil {
-		to = append(to, v.Tensor.Data...)
+		visit(v.Tensor.Data)
 	}
 	for _, x := range v.List {
-		to = elements(to, x)
+		eachTensor(x, visit)
 	}
 	for _, x := range v.Fields {
-		to = elements(to, x.Value)
+		eachTensor(x.Value, visit)
 	}
-	return to
 }
 
 func check(err error) {

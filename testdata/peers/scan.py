@@ -7,7 +7,7 @@ Markdown table, the worst for nabla first.
 
 The value and its gradient, or a Jacobian, batch Jacobian or Hessian alone, of which JAX has the faster way, forward or back. The
 two take turns, pinned to one CPU or as many as there are threads; a figure is the best of the rounds. The elements must agree to
-1e-9 of the largest. Run by hand, on a machine with nothing else to do; all programs take about ten minutes.
+1e-9 of the largest. Run by hand, on a machine with nothing else to do; all programs take about five minutes.
 """
 import argparse
 import json
@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import programs
+from run import show
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -116,12 +117,6 @@ def compared(program, nabla, scratch, rounds, rng):
     for _ in range(rounds):
         times.append([c.ask(n) for c, n in zip(contestants, calls)])
     return [min(t) for t in zip(*times)], apart
-
-
-def show(ns):
-    for unit, size in ('s', 1e9), ('ms', 1e6), ('µs', 1e3), ('ns', 1):
-        if ns >= size:
-            return f'{ns / size:.3g} {unit}'
 
 
 def main():
