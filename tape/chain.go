@@ -217,7 +217,7 @@ func (f *flood) closes(at map[Ref]int) bool {
 		switch {
 		case !joinsRows(t.ins[r].Op()):
 			continue
-		case !f.p.isAlong(r):
+		case !f.p.isAlong(r) || f.p.isLong(r):
 			return false
 		}
 		size := t.size(f.p.same[t.Args(r)[0]])

@@ -13,8 +13,8 @@ import (
 
 // alongSmall has sums over axes of few numbers be made along with what makes them, until the test ends.
 func alongSmall(t *testing.T) {
-	least, split, aside := leastAlong, leastSplit, worthAside
-	t.Cleanup(func() { leastAlong, leastSplit, worthAside = least, split, aside })
+	least, split, aside, longest := leastAlong, leastSplit, worthAside, longestWhole
+	t.Cleanup(func() { leastAlong, leastSplit, worthAside, longestWhole = least, split, aside, longest })
 	leastAlong = 1
 }
 
@@ -64,6 +64,7 @@ func TestAxisSums(t *testing.T) {
 		movingSmall(t, []int64{1, 1 << 40}[seed%2])
 		leastSplit = []int{1, 1 << 28}[seed/4%2]
 		worthAside, leastStraight = []int{1, 1 << 30}[seed/2%2], max(leastStraight, 8)
+		longestWhole = []int{alongPart, 1 + w.IntN(50)}[seed/8%2]
 		rows, inner := 4+w.IntN(40), 1+w.IntN(40)
 		switch w.IntN(4) {
 		case 0:
