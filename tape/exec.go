@@ -24,6 +24,39 @@ func (t *Tape) Values(rs []Ref) {
 	}
 }
 
+// A look is an execution of values that are asked for after the plan of a recording.
+type look struct {
+	refs []Ref
+	x    *execution
+}
+
+// looks is Values for what warnings are worded of. A recording holds how it did so, with the memory: the next run writes
+// over it. Prepared, sum(abs(x[:, newaxis] - x)) of 300 numbers, at 0 in each answer, took 1.6 times as long with a plan and
+// memory of its own for each.
+func (t *Tape) looks(rs ...Ref) {
+	if !t.passing {
+		t.Values(rs)
+		return
+	}
+	rs = slices.DeleteFunc(rs, func(r Ref) bool { return r == None || t.known(r) })
+	if len(rs) == 0 {
+		return
+	}
+	i := slices.IndexFunc(t.looked, func(l look) bool { return slices.Equal(l.refs, rs) })
+	if i < 0 {
+		t.looked = append(t.looked, look{rs, t.values(rs)})
+		return
+	}
+	x := t.looked[i].x
+	x.again()
+	t.Stats.add(x.p, 1)
+	t.Stats.Peak = max(t.Stats.Peak, x.p.peak)
+	for _, r := range rs {
+		t.keep(r, x.data(x.p.same[r]))
+		t.wasKept(r)
+	}
+}
+
 // leave forgets where values are, which the desk would keep as long as the tape: hundreds of executions' results, of
 // prepared questions that stand at a kink.
 func (x *execution) leave() {

@@ -349,7 +349,7 @@ func (s *kinkSite) found(t *Tape, arg Ref) kinkHits {
 		t.force(s.hits)
 		t.force(arg)
 	} else {
-		t.Values([]Ref{s.hits, arg})
+		t.looks(s.hits, arg)
 	}
 	return kinkHits{t.data(s.hits), t.Shape(s.hits), t.data(arg), t.num[s.count]}
 }

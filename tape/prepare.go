@@ -317,9 +317,12 @@ func (r *recording) again() (serves bool, a *Answer) {
 			if s.kinkRecords() { // wording it records more
 				return true, nil
 			}
-			with, ran := r.answer, s.t.Stats.Executed
+			with, ran := r.answer, s.t.Stats
+			s.t.Stats.Peak = with.Stats.Peak
 			with.Warnings = append(with.Warnings, s.lo.kinkWarnings(s.settled)...)
-			with.Stats.Executed += s.t.Stats.Executed - ran
+			with.Stats.Executed += s.t.Stats.Executed - ran.Executed
+			with.Stats.Flops += s.t.Stats.Flops - ran.Flops
+			with.Stats.Peak = s.t.Stats.Peak
 			s.t.forget()
 			return true, &with
 		}

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -130,6 +131,23 @@ func TestPreparedLooks(t *testing.T) {
 		q := question(t, r.op, r.text)
 		q.Diagonal = r.op == "hessian"
 		comparePrepared(t, q, lines)
+	}
+}
+
+// TestPreparedLooksAgain: what is looked at for a warning, with the plan and the memory of the answer before, is that of these inputs,
+// and nothing of it is left where no kink is met, or two are.
+func TestPreparedLooksAgain(t *testing.T) {
+	for _, text := range []string{"sum(abs(x - 3))", "s = abs(x - 3)*x; sum(s*relu(x - 7)) + sum(abs(x - 3))", "sum(abs(x[:, newaxis] - [1, 2, 3]*mean(x)))"} {
+		r := rand.New(rand.NewPCG(1, 85))
+		var lines [][]Input
+		for i := range 12 {
+			x := noise(r, tensor.Shape{leastPlanned})
+			for range i % 4 {
+				x.Data[r.IntN(leastPlanned)] = []float64{3, 7, 0}[r.IntN(3)]
+			}
+			lines = append(lines, []Input{{Name: "x", Value: tensor.Of(x)}})
+		}
+		comparePrepared(t, question(t, "grad", text), lines)
 	}
 }
 

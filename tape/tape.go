@@ -132,6 +132,7 @@ type Tape struct {
 	log          *log     // what recording computed and looked at; nil when nobody wants to know
 	passing      bool     // what is computed now is forgotten before the tape runs again
 	passed       []Ref
+	looked       []look         // what was, and may be again
 	compressions []*compression // Jacobians that are computed from few lines
 	apart        bool           // no two of those lines are computed as one
 	mirrors      map[Ref]mirror // blocks of Hessians
