@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"unsafe"
 )
 
 // TestFresh: memory has its length, keeps what is written, and overlaps no other.
@@ -25,6 +26,25 @@ func TestFresh(t *testing.T) {
 			for k := range n {
 				if all[i][k] != float64(i*n+k) || single[i][k] != float32(i*n+k) {
 					t.Fatalf("Fresh(%d): number %d of %d is %v and %v", n, k, i, all[i][k], single[i][k])
+				}
+			}
+		}
+	}
+}
+
+// TestFreshBegins: values that stay in the second cache begin with a line, and those after one another not as far into a page.
+func TestFreshBegins(t *testing.T) {
+	const apart = 3 // lines
+	var at [8]uintptr
+	for _, n := range []int{4096, 5001, 1 << 15, 1 << 20} {
+		for i := range at {
+			m := Fresh[float64](n)
+			if at[i] = uintptr(unsafe.Pointer(&m[0])); at[i]%line > 0 {
+				t.Errorf("%d numbers begin %d bytes into a line", n, at[i]%line)
+			}
+			for k := range i {
+				if by := (at[i] - at[k]) % page / line; by < apart || by > page/line-apart {
+					t.Errorf("of %d numbers value %d begins %d lines of a page after value %d", n, i, by, k)
 				}
 			}
 		}
