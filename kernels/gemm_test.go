@@ -203,6 +203,36 @@ func TestTranspose(t *testing.T) {
 	})
 }
 
+// TestTransposeSpreads: rows that begin equally far into their pages are those of a transposition, and nothing beside them is written.
+func TestTransposeSpreads(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 86))
+		for range 60 {
+			ldd := 128 * (1 + r.IntN(4))
+			m, n := 1+r.IntN(ldd), 1+r.IntN(100)
+			ldx := n + r.IntN(3)
+			x, g := make([]float64, m*ldx), guard((n-1)*ldd+m, r.IntN(8))
+			for i := range x {
+				x[i] = float64(i)
+			}
+			for i := range g.x {
+				g.x[i] = -1
+			}
+			Transpose(g.x, ldd, x, ldx, m, n)
+			g.check(t, fmt.Sprintf("Transpose %d×%d to rows of %d", m, n, ldd))
+			for p, got := range g.x {
+				want := -1.0
+				if i := p % ldd; i < m {
+					want = x[i*ldx+p/ldd]
+				}
+				if got != want {
+					t.Fatalf("Transpose %d×%d to rows of %d: number %d is %v, want %v", m, n, ldd, p, got, want)
+				}
+			}
+		}
+	})
+}
+
 // BenchmarkOuter are sums of 64 matrices of rank one.
 func BenchmarkOuter(b *testing.B) {
 	for _, n := range []int{64, 128, 512} {
