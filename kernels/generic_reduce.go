@@ -243,7 +243,15 @@ var (
 )
 
 // MaxAbs is the largest size of an element, NaN if any is NaN, -Inf for none.
-func MaxAbs(x []float64) float64 { return max(Max(x), -Min(x)) }
+func MaxAbs(x []float64) float64 {
+	if m := max(highest(x), -lowest(x)); m != 0 {
+		return m
+	}
+	return 0
+}
+
+// highest and lowest are Max and Min but for the sign of a 0, which is looked for number by number.
+var highest, lowest = Max, Min
 
 // Max is the largest element, NaN if any is NaN, -Inf for none.
 var Max = func(x []float64) float64 {

@@ -26,6 +26,7 @@ func avx2Reduce() []override {
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 		&at[reducer]{&Max, signed(maxAVX2, 0)},
+		&at[reducer]{&highest, maxAVX2},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2, 16)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX2, sumShortRowsAVX2, 4)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX2)},
@@ -33,6 +34,7 @@ func avx2Reduce() []override {
 		&at[rowsCounting]{&countRows, countedBy(countRowsAVX2)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
+		&at[reducer]{&lowest, minAVX2},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX2},
 	}
@@ -45,6 +47,7 @@ func avx512Reduce() []override {
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
+		&at[reducer]{&highest, maxAVX512},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512, 32)},
 		&at[rowsSumming]{&sumRows, addedBy(sumRowsAVX512, sumShortRowsAVX512, 8)},
 		&at[columnsTopping]{&tallest, tops(tallestAVX512)},
@@ -52,6 +55,7 @@ func avx512Reduce() []override {
 		&at[rowsCounting]{&countRows, countedBy(countRowsAVX512)},
 		&at[rowsTopping]{&tallestOfRows, topsOfRows(tallestOfRowsAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
+		&at[reducer]{&lowest, minAVX512},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX512},
 	}

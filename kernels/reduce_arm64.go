@@ -9,7 +9,9 @@ func neonReduce() []override {
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesNEON},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesNEON},
 		&at[func(x []float64) float64]{&Max, maxNEON},
+		&at[func(x []float64) float64]{&highest, maxNEON},
 		&at[func(x []float64) float64]{&Min, minNEON},
+		&at[func(x []float64) float64]{&lowest, minNEON},
 		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: neon, width: portableWidth, pack: packRows}},
 		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: neon, width: portableWidth32, pack: packRows32}},
 	}

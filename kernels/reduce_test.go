@@ -119,6 +119,9 @@ func TestMaxMin(t *testing.T) {
 						if got := Min(g.x); !same(got, lo) {
 							t.Fatalf("Min of %v = %v, want %v", g.x, got, lo)
 						}
+						if got, want := MaxAbs(g.x), max(hi, -lo); !same(got, want) {
+							t.Fatalf("MaxAbs of %v = %v, want %v", g.x, got, want)
+						}
 					}
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"nabla/tape/matrix"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -131,13 +132,27 @@ var linalgRows = []Op{
 	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E", Linear: []int{1}, Zeros: func(c *run) { c.zerosOf(1, 2, 2, 2) },
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
-				a, e := x[0], h.New(x[1].M, x[1].N)
-				copy(e.Data, x[1].Data)
-				shift := max(min(e.Exponent(), 1000), -1000)
-				e.Scale(-shift)
-				copy(dst, h.Expm(matrix.Pair{X: a, DX: e}).DX.Data)
-				matrix.Of(dst, a.N, a.N).Scale(shift)
+				h.ExpmAlong(dst, x[0], x[1].Data)
 			})
+		},
+		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // directions from one matrix, as those of its Jacobian
+			t, n := c.t, last(c.shape)
+			a, e := t.Args(c.r)[0], t.Args(c.r)[1]
+			together := matrix.Together(n)
+			if t.ins[a].batch != 0 || t.ins[c.r].batch != t.ins[e].batch || len(c.shapes[0]) != 2 || together == 1 {
+				return false
+			}
+			many := len(out) / (n * n)
+			pool.Split(c.threads, many*(n*n*n+leastWork), ceilDiv(many, together), func(first, end int) {
+				h := matrix.Borrow(1, t.check)
+				for g := first; g < end; g++ {
+					from, to := g*together*n*n, min((g+1)*together, many)*n*n
+					h.Begin()
+					h.ExpmAlong(out[from:to], matrix.Of(data[0], n, n), data[1][from:to])
+				}
+				h.Return()
+			})
+			return true
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, e := t.Args(r)[0], t.Args(r)[1]

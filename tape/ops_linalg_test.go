@@ -863,37 +863,55 @@ func TestSpectralChain(t *testing.T) {
 	}
 }
 
-// TestSeedsTogether: the rows of the Jacobian of a solution, which are solved together, are the
-// products with each of the unit vectors, bit for bit.
+// TestSeedsTogether: the rows of a Jacobian, which are computed together, are the products with each of the unit vectors, bit
+// for bit.
 func TestSeedsTogether(t *testing.T) {
-	const n = 20
+	defer func(n int) { pool.LeastElements = n }(pool.LeastElements)
+	pool.LeastElements = 1
 	rng := rand.New(rand.NewPCG(6, 1))
-	a, b := tensor.New(n, n), tensor.New(n)
-	for i := range a.Data {
-		a.Data[i] = rng.NormFloat64()
-	}
-	for i := range b.Data {
-		b.Data[i] = rng.NormFloat64()
-	}
-	ask := func(op string, with *tensor.Value) []float64 {
-		q := question(t, op, "solve(a, b)")
-		q.Inputs, q.Wrt, q.With = []Input{{Name: "a", Value: tensor.Of(a)}, {Name: "b", Value: tensor.Of(b)}}, []string{"b"}, with
-		s, rs, err := recorded(q)
-		if err != nil {
-			t.Fatal(err)
+	for _, row := range []struct {
+		text string
+		n    int
+		of   string
+	}{
+		{"solve(a, b)", 20, "b"},
+		{"expm(a)", 6, "a"},
+		{"expm(a)", 17, "a"},
+		{"expm(sin(a))", 4, "a"},
+	} {
+		n := row.n
+		a, b := tensor.New(n, n), tensor.New(n)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
 		}
-		out, err := s.run(rs, false, 2)
-		if err != nil {
-			t.Fatal(err)
+		for i := range b.Data {
+			b.Data[i] = rng.NormFloat64()
 		}
-		return out[len(out)-1]
-	}
-	jacobian := ask("jacobian", nil)
-	for i := range n {
-		unit := tensor.New(n)
-		unit.Data[i] = 1
-		if j := sameBits(ask("vjp", tensor.Of(unit)), jacobian[i*n:(i+1)*n]); j >= 0 {
-			t.Errorf("row %d of the Jacobian differs from the product with a unit vector at %d", i, j)
+		ask := func(op string, with *tensor.Value) []float64 {
+			q := question(t, op, row.text)
+			q.Inputs, q.Wrt, q.With = []Input{{Name: "a", Value: tensor.Of(a)}, {Name: "b", Value: tensor.Of(b)}}, []string{row.of}, with
+			s, rs, err := recorded(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.run(rs, false, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[len(out)-1]
+		}
+		jacobian := ask("jacobian", nil)
+		unit := tensor.New(n, n)
+		if row.of == "b" {
+			unit = tensor.New(n)
+		}
+		size := len(unit.Data)
+		for i := range size {
+			clear(unit.Data)
+			unit.Data[i] = 1
+			if j := sameBits(ask("vjp", tensor.Of(unit)), jacobian[i*size:(i+1)*size]); j >= 0 {
+				t.Errorf("row %d of the Jacobian of %s of %d rows differs from the product with a unit vector at %d", i, row.text, n, j)
+			}
 		}
 	}
 }

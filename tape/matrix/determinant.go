@@ -39,8 +39,8 @@ func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
 		return h.pivots(lu, perm, 1)
 	}
 	r := h.factorRest(a, lu, perm)
-	h.solveTriangle(triangle{part: lu.all(), unit: true}, r.all())
-	h.solveTriangle(triangle{part: lu.all(), upper: true}, r.all())
+	h.solveTriangle(triangle{part: lu.all(), unit: true}, r.all(), r.N)
+	h.solveTriangle(triangle{part: lu.all(), upper: true}, r.all(), r.N)
 	trace := 0.0
 	for i := range r.N {
 		trace += r.Row(i)[i]

@@ -181,7 +181,7 @@ func ZeroPivot(lu Dense) int {
 // luSolve overwrites b with the solution of a x = b, or of aᵀ x = b. That of a large system is the
 // same for a right side alone and among others.
 func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
-	h.luSolveBy(lu, h.columnsFor(lu, b, trans), perm, b, trans)
+	h.luSolveBy(lu, h.columnsFor(lu, b, trans), perm, b, b.N, trans)
 }
 
 // columnsFor are the columns of op(lu), as rows, if a solution by them wants these.
@@ -195,12 +195,9 @@ func (h *Solver) columnsFor(lu, b Dense, trans bool) Dense {
 	return h.transposed(lu)
 }
 
-// luSolveBy is luSolve with what columnsFor says.
-func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, trans bool) {
-	n, solve := lu.N, h.solveTriangle
-	if n > shortSide {
-		solve = h.triSolve
-	}
+// luSolveBy is luSolve with what columnsFor says, for right sides of which so many belong together.
+func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, sides int, trans bool) {
+	n := lu.N
 	defer h.free(h.used)
 	x := h.raw(n, b.N)
 	if !trans {
@@ -220,8 +217,13 @@ func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, trans bool) {
 		if trans { // Uᵀ is before Lᵀ
 			l, u = u, l
 		}
-		solve(l, x.all())
-		solve(u, x.all())
+		for _, tri := range []triangle{l, u} {
+			if n > shortSide {
+				h.triSolve(tri, x.all())
+			} else {
+				h.solveTriangle(tri, x.all(), sides)
+			}
+		}
 	}
 	if !trans {
 		copy(b.Data, x.Data)

@@ -133,8 +133,8 @@ func finite(x []float64) bool {
 	if len(x) < fewNumbers {
 		return finiteFew(x)
 	}
-	low, high := kernels.Min(x), kernels.Max(x)
-	return low-low == 0 && high-high == 0
+	most := kernels.MaxAbs(x)
+	return most-most == 0
 }
 
 // finiteFew is finite for few numbers; it stands where it is called.

@@ -178,7 +178,7 @@ func TestTriangles(t *testing.T) {
 			for form := range 8 {
 				l := triangle{part: l.all(), upper: form&1 > 0, trans: form&2 > 0, unit: form&4 > 0}
 				got, want := b.Clone(), b.Clone()
-				h.solveTriangle(l, got.all())
+				h.solveTriangle(l, got.all(), k)
 				triSolveSmall(l, want.all())
 				if d := furthest(got, want); !(d < 1e-14) { // chains in another order; entries are of size 1
 					t.Errorf("triangle of %d rows, %d right sides, upper %v, transposed %v, ones %v: %v off", n, k, l.upper, l.trans, l.unit, d)
@@ -258,6 +258,37 @@ func TestExpmAlong(t *testing.T) {
 					d := max(math.Abs(got.DX.Data[i*n+j]-whole.Row(i)[n+j]), math.Abs(got.X.Data[i*n+j]-whole.Row(i)[j]))
 					if !(d <= 1e-13*most) {
 						t.Fatalf("expm of %d rows and its derivative: (%d, %d) is %v off, of %v", n, i, j, d, most)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestExpmTogether holds derivatives of expm along many directions, of any size, to those along each, bit for bit: beside one
+// that is not finite, too.
+func TestExpmTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 14))
+	h := Borrow(1, nil)
+	defer h.Return()
+	for _, n := range []int{1, 2, 3, 8, 16, 17, 40} {
+		for _, size := range []float64{2e-3, 0.05, 0.3, 0.8, 2, 30} {
+			for _, many := range []int{2, 5, 33} {
+				a, e := drawn(rng, n, n), drawn(rng, many*n, n)
+				kernels.MulScalar(a.Data, a.Data, size/h.norm1(a))
+				for k := range many {
+					Of(rowOf(e.Data, n*n, k), n, n).Scale(rng.IntN(2000) - 1000)
+				}
+				if many == 5 {
+					e.Data[rng.IntN(len(e.Data))] = math.Inf(1)
+				}
+				got, want := New(many*n, n), New(n, n)
+				h.ExpmAlong(got.Data, a, e.Data)
+				for k := range many {
+					h.Begin()
+					h.ExpmAlong(want.Data, a, rowOf(e.Data, n*n, k))
+					if !slices.EqualFunc(rowOf(got.Data, n*n, k), want.Data, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y }) {
+						t.Fatalf("the derivative of expm of %d rows, of norm %v, along direction %d of %d differs from that alone", n, size, k, many)
 					}
 				}
 			}

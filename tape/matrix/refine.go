@@ -34,12 +34,12 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 		return x
 	}
 	columns := h.columnsFor(lu, b, trans)
-	h.luSolveBy(lu, columns, perm, x, trans)
+	h.luSolveBy(lu, columns, perm, x, x.N, trans)
 	if !finite(x.Data) {
 		return x
 	}
 	r := h.Residuals(a, x, b, trans)
-	h.luSolveBy(lu, columns, perm, r, trans)
+	h.luSolveBy(lu, columns, perm, r, r.N, trans)
 	if finite(r.Data) {
 		kernels.Accumulate(x.Data, r.Data)
 	}

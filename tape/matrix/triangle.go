@@ -9,7 +9,7 @@ import (
 // TriSolve overwrites b with the solution of op(l) x = b; op is the transpose if trans is set.
 // Only one triangle of l is read, the upper one if upper is set.
 func (h *Solver) TriSolve(l, b Dense, upper, trans bool) {
-	h.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, b.all())
+	h.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, b.all(), b.N)
 }
 
 // A triangle is one of a square part; the other is not read.
@@ -38,12 +38,12 @@ func step(s, n int, forward bool) (i, from, to int) {
 }
 
 // solveTriangle is triSolve where nobody counts on the order of its sums: few right sides are
-// dot products and multiples of rows.
-func (h *Solver) solveTriangle(l triangle, b part) {
+// dot products and multiples of rows. Right sides are solved as so many are that belong together.
+func (h *Solver) solveTriangle(l triangle, b part, sides int) {
 	switch {
-	case b.n <= shortRows && isShort(l.m, b.n):
+	case sides <= shortRows && isShort(l.m, sides):
 		triSolveShort(l, b)
-	case b.n < 16:
+	case sides < 16:
 		h.triSolveFew(l, b)
 	default:
 		h.triSolve(l, b)
