@@ -878,6 +878,8 @@ func TestSeedsTogether(t *testing.T) {
 		{"expm(a)", 6, "a"},
 		{"expm(a)", 17, "a"},
 		{"expm(sin(a))", 4, "a"},
+		{"cholesky(a @ a.T + eye(3))", 3, "a"},
+		{"cholesky(a @ a.T + eye(18))", 18, "a"},
 	} {
 		n := row.n
 		a, b := tensor.New(n, n), tensor.New(n)

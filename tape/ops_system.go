@@ -123,6 +123,17 @@ var systemRows = []Op{
 				h.TriSolve(x[0], b, c.attr.Flag, c.attr.Flag2)
 			})
 		},
+		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one triangle, as those of its Jacobian
+			t, s := c.t, c.shapes[1]
+			l, n := t.Args(c.r)[0], last(c.shapes[0])
+			if t.ins[l].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[1]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTrianglesTogether(n, last(s)) || !regularMatrices(data[0], n, n*n) {
+				return false
+			}
+			h := matrix.Borrow(c.threads, t.check)
+			h.TriSolveAll(out, matrix.Of(data[0], n, n), data[1], last(s), c.attr.Flag, c.attr.Flag2)
+			h.Return()
+			return true
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.Args(r)[0]
 			a := t.Attr(r)

@@ -438,6 +438,36 @@ func TestRefinedAll(t *testing.T) {
 	}
 }
 
+// TestTriSolveAll holds solutions of many systems of one triangle to those of each, bit for bit, on two threads.
+func TestTriSolveAll(t *testing.T) {
+	defer func(n int) { pool.LeastElements = n }(pool.LeastElements)
+	pool.LeastElements = 1
+	rng := rand.New(rand.NewPCG(4, 15))
+	h := &Solver{Threads: 2}
+	for _, n := range []int{1, 2, 3, 8, 12, 16, 17, 33, 64, 65} {
+		l := positive(rng, n)
+		for _, k := range []int{1, 2, 4, 5, 15, 16, 17, 64, 65} {
+			for form := range 4 {
+				upper, trans := form&1 > 0, form&2 > 0
+				for _, many := range []int{1, 3, 70} {
+					if !SolvesTrianglesTogether(n, k) || testing.Short() && n*many > 2600 {
+						continue
+					}
+					b, got := drawn(rng, many*n, k), New(many*n, k)
+					h.TriSolveAll(got.Data, l, b.Data, k, upper, trans)
+					for s := range many {
+						want := Of(rowOf(b.Data, n*k, s), n, k).Clone()
+						new(Solver).TriSolve(l, want, upper, trans)
+						if !sameBits(Of(rowOf(got.Data, n*k, s), n, k), want) {
+							t.Fatalf("system %d of %d with a triangle of %d rows, %d right sides, upper %v, transposed %v, differs from that alone", s, many, n, k, upper, trans)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestAlongOne holds the derivative of cofactors along one direction to the sum over permutations, bit for bit, of
 // singular matrices too.
 func TestAlongOne(t *testing.T) {

@@ -4,12 +4,37 @@ import (
 	"math"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 )
 
 // TriSolve overwrites b with the solution of op(l) x = b; op is the transpose if trans is set.
 // Only one triangle of l is read, the upper one if upper is set.
 func (h *Solver) TriSolve(l, b Dense, upper, trans bool) {
 	h.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, b.all(), b.N)
+}
+
+// SolvesTrianglesTogether reports whether many systems of one triangle of n rows, with k right sides each, are solved together
+// by TriSolveAll.
+func SolvesTrianglesTogether(n, k int) bool { return k <= shortRows && isShort(n, k) || k >= 16 }
+
+// TriSolveAll is TriSolve of each of many right sides of k columns, which stand one behind the other in b as the solutions
+// in dst: the same bits.
+func (h *Solver) TriSolveAll(dst []float64, l Dense, b []float64, k int, upper, trans bool) {
+	each := l.N * k
+	many := len(b) / each
+	group := max(1, mostTaken/each)
+	pool.Split(h.Threads, 8*l.N*len(b), (many+group-1)/group, func(lo, hi int) {
+		own := Borrow(1, h.Check)
+		for g := lo; g < hi; g++ {
+			from, to := g*group*each, min((g+1)*group, many)*each
+			own.Begin()
+			x := own.raw(l.N, (to-from)/l.N)
+			swapBlocks(x.Data, b[from:to], x.N/k, l.N, k)
+			own.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, x.all(), k)
+			swapBlocks(dst[from:to], x.Data, l.N, x.N/k, k)
+		}
+		own.Return()
+	})
 }
 
 // A triangle is one of a square part; the other is not read.
