@@ -129,6 +129,28 @@ func addAt(dst, x []float64, places []int) {
 	}
 }
 
+type placedRows = func(dst, x []float64, places []int, n int)
+
+// PickRows writes the rows of n numbers of x at places, all of which x has: row i of dst is row places[i]. Rows of 3, 16 and 64
+// took .37, .38 and .5 of the time by machine code.
+var PickRows placedRows = pickRows
+
+func pickRows(dst, x []float64, places []int, n int) {
+	for i, k := range places {
+		copy(dst[i*n:][:n], x[k*n:])
+	}
+}
+
+// AddRowsAt adds rows of n numbers, one after the other, to those at places, all of which dst has: row i of x is added to row
+// places[i].
+var AddRowsAt placedRows = addRowsAt
+
+func addRowsAt(dst, x []float64, places []int, n int) {
+	for i, k := range places {
+		Accumulate(dst[k*n:][:n], x[i*n:][:n])
+	}
+}
+
 // StretchFrom is Stretch without the first skip numbers of it, 0 <= skip < n, as many as dst has.
 func StretchFrom(dst, x []float64, n, skip int) {
 	if len(dst) > 0 {

@@ -19,6 +19,8 @@ func avx2Move() []override {
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
 		&at[placed]{&Pick, placedBy(pickAVX2, ofDst)},
 		&at[placed]{&AddAt, placedBy(addAtAVX2, ofX)},
+		&at[placedRows]{&PickRows, placedRowsBy(pickRowsAVX2, pickRows, ofDst)},
+		&at[placedRows]{&AddRowsAt, placedRowsBy(addRowsAtAVX2, addRowsAt, ofX)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX2, 4)},
 		&at[stretching]{&Stretch, stretchMany},
 		&at[reading]{&Strided, stridedFours},
@@ -35,6 +37,8 @@ func avx512Move() []override {
 		&at[placing]{&Places, placesBy(placesAVX512, 8)},
 		&at[placed]{&Pick, placedBy(pickAVX512, ofDst)},
 		&at[placed]{&AddAt, placedBy(addAtAVX512, ofX)},
+		&at[placedRows]{&PickRows, placedRowsBy(pickRowsAVX512, pickRows, ofDst)},
+		&at[placedRows]{&AddRowsAt, placedRowsBy(addRowsAtAVX512, addRowsAt, ofX)},
 		&at[reversing]{&Reverse, reverseBy(reverseAVX512, 8)},
 		&at[stretching]{&Stretch, stretchEights()},
 		&at[reading]{&Strided, stridedEights()},
@@ -81,6 +85,22 @@ func placedBy(kernel func(dst, x *float64, places *int, n int), along func(dst, 
 		if n := len(places); n > 0 {
 			_ = along(dst, x)[n-1]
 			kernel(&dst[0], &x[0], &places[0], n)
+		}
+	}
+}
+
+// longRow is how many numbers a row has that is worth a call of its own.
+const longRow = 64
+
+// placedRowsBy is placedBy of rows, of which long ones are left to others.
+func placedRowsBy(kernel func(dst, x *float64, places *int, n, count int), long placedRows, along func(dst, x []float64) []float64) placedRows {
+	return func(dst, x []float64, places []int, n int) {
+		switch {
+		case n > longRow:
+			long(dst, x, places, n)
+		case n > 0 && len(places) > 0:
+			_ = along(dst, x)[len(places)*n-1]
+			kernel(&dst[0], &x[0], &places[0], n, len(places))
 		}
 	}
 }
@@ -226,8 +246,7 @@ func copyEveryEights(lanes *lanesTable) picking {
 // shortRowsBy is CopyRows by machine code where rows are no longer than what is worth a call of the run-time's.
 func shortRowsBy(kernel func(dst *float64, ldd int, x *float64, ldx, n, count int)) copying {
 	return func(dst []float64, ldd int, x []float64, ldx, n, count int) {
-		const long = 64
-		if n == 0 || n > long || count == 0 {
+		if n == 0 || n > longRow || count == 0 {
 			copyRows(dst, ldd, x, ldx, n, count)
 			return
 		}

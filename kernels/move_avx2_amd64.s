@@ -173,6 +173,108 @@ done1:
 	VZEROUPPER
 	RET
 
+// func pickRowsAVX2(dst *float64, x *float64, places *int, n int, count int)
+// Requires: AVX
+TEXT ·pickRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ BX, DI
+	ANDQ $0x03, DI
+	SHLQ $0x03, BX
+	MOVQ BX, DI
+	ANDQ $-32, DI
+
+row:
+	MOVQ  (DX), R10
+	ADDQ  $0x08, DX
+	IMULQ BX, R10
+	MOVQ  CX, R8
+	MOVQ  AX, R9
+	ADDQ  R10, R8
+	XORQ  R10, R10
+	CMPQ  R10, DI
+	JEQ   end
+
+vector:
+	VMOVUPD (R8)(R10*1), Y0
+	VMOVUPD Y0, (R9)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, DI
+	JNE     vector
+
+end:
+	CMPQ R10, BX
+	JEQ  next
+
+number:
+	VMOVSD (R8)(R10*1), X0
+	VMOVSD X0, (R9)(R10*1)
+	ADDQ   $0x08, R10
+	CMPQ   R10, BX
+	JNE    number
+
+next:
+	ADDQ BX, AX
+	DECQ SI
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func addRowsAtAVX2(dst *float64, x *float64, places *int, n int, count int)
+// Requires: AVX
+TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ BX, DI
+	ANDQ $0x03, DI
+	SHLQ $0x03, BX
+	MOVQ BX, DI
+	ANDQ $-32, DI
+
+row:
+	MOVQ  (DX), R10
+	ADDQ  $0x08, DX
+	IMULQ BX, R10
+	MOVQ  CX, R8
+	MOVQ  AX, R9
+	ADDQ  R10, R9
+	XORQ  R10, R10
+	CMPQ  R10, DI
+	JEQ   end
+
+vector:
+	VMOVUPD (R9)(R10*1), Y0
+	VADDPD  (R8)(R10*1), Y0, Y0
+	VMOVUPD Y0, (R9)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, DI
+	JNE     vector
+
+end:
+	CMPQ R10, BX
+	JEQ  next
+
+number:
+	VMOVSD (R9)(R10*1), X0
+	VADDSD (R8)(R10*1), X0, X0
+	VMOVSD X0, (R9)(R10*1)
+	ADDQ   $0x08, R10
+	CMPQ   R10, BX
+	JNE    number
+
+next:
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func runsAVX2(dst *float64, x *float64, n int, first int, count int)
 // Requires: AVX, CMOV
 TEXT ·runsAVX2(SB), NOSPLIT, $0-40

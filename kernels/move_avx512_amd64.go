@@ -26,6 +26,22 @@ func pickAVX512(dst *float64, x *float64, places *int, n int)
 //go:noescape
 func addAtAVX512(dst *float64, x *float64, places *int, n int)
 
+// pickRowsAVX512 is
+//
+//	// n > 0, count > 0
+//	for i := range count { copy(dst[i*n:][:n], x[places[i]*n:]) }
+//
+//go:noescape
+func pickRowsAVX512(dst *float64, x *float64, places *int, n int, count int)
+
+// addRowsAtAVX512 is
+//
+//	// n > 0, count > 0
+//	for i := range count { dst[places[i]*n:][:n] += x[i*n:] }
+//
+//go:noescape
+func addRowsAtAVX512(dst *float64, x *float64, places *int, n int, count int)
+
 // runsAVX512 is
 //
 //	// 0 < first <= n, count > 0

@@ -171,6 +171,105 @@ done1:
 	VZEROUPPER
 	RET
 
+// func pickRowsAVX512(dst *float64, x *float64, places *int, n int, count int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·pickRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  places+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  count+32(FP), SI
+	MOVQ  BX, DI
+	ANDQ  $0x07, DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+	SHLQ  $0x03, BX
+	MOVQ  BX, R8
+	ANDQ  $-64, R8
+
+row:
+	MOVQ  (DX), R11
+	ADDQ  $0x08, DX
+	IMULQ BX, R11
+	MOVQ  CX, R9
+	MOVQ  AX, R10
+	ADDQ  R11, R9
+	XORQ  R11, R11
+	CMPQ  R11, R8
+	JEQ   end
+
+vector:
+	VMOVUPD (R9)(R11*1), Z0
+	VMOVUPD Z0, (R10)(R11*1)
+	ADDQ    $0x40, R11
+	CMPQ    R11, R8
+	JNE     vector
+
+end:
+	TESTQ     DI, DI
+	JZ        next
+	VMOVUPD.Z (R9)(R11*1), K1, Z0
+	VMOVUPD   Z0, K1, (R10)(R11*1)
+
+next:
+	ADDQ BX, AX
+	DECQ SI
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func addRowsAtAVX512(dst *float64, x *float64, places *int, n int, count int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRowsAtAVX512(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  places+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  count+32(FP), SI
+	MOVQ  BX, DI
+	ANDQ  $0x07, DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+	SHLQ  $0x03, BX
+	MOVQ  BX, R8
+	ANDQ  $-64, R8
+
+row:
+	MOVQ  (DX), R11
+	ADDQ  $0x08, DX
+	IMULQ BX, R11
+	MOVQ  CX, R9
+	MOVQ  AX, R10
+	ADDQ  R11, R10
+	XORQ  R11, R11
+	CMPQ  R11, R8
+	JEQ   end
+
+vector:
+	VMOVUPD (R10)(R11*1), Z0
+	VADDPD  (R9)(R11*1), Z0, Z0
+	VMOVUPD Z0, (R10)(R11*1)
+	ADDQ    $0x40, R11
+	CMPQ    R11, R8
+	JNE     vector
+
+end:
+	TESTQ     DI, DI
+	JZ        next
+	VMOVUPD.Z (R9)(R11*1), K1, Z0
+	VMOVUPD.Z (R10)(R11*1), K1, Z1
+	VADDPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (R10)(R11*1)
+
+next:
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func runsAVX512(dst *float64, x *float64, n int, first int, count int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·runsAVX512(SB), NOSPLIT, $0-40

@@ -219,10 +219,50 @@ func TestAtPlaces(t *testing.T) {
 	})
 }
 
+// TestRowsAtPlaces holds PickRows and AddRowsAt to what they say, of rows that are short and long.
+func TestRowsAtPlaces(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for n := 1; n <= 70; n++ {
+			count := r.IntN(12)
+			rows := 1 + r.IntN(6)
+			all, each, places := guard(rows*n, n%8), guard(count*n, (n+3)%8), make([]int, count)
+			for i := range all.x {
+				all.x[i] = r.NormFloat64()
+			}
+			for i := range places {
+				places[i] = r.IntN(rows)
+			}
+			PickRows(each.x, all.x, places, n)
+			each.check(t, "PickRows")
+			want := slices.Clone(all.x)
+			for i, k := range places {
+				for j := range n {
+					v := &each.x[i*n+j]
+					if *v != all.x[k*n+j] {
+						t.Fatalf("row %d of %d is row %d: number %d is %v, not %v", i, n, k, j, *v, all.x[k*n+j])
+					}
+					*v = r.NormFloat64()
+					want[k*n+j] += *v
+				}
+			}
+			AddRowsAt(all.x, each.x, places, n)
+			all.check(t, "AddRowsAt")
+			if !slices.Equal(all.x, want) {
+				t.Fatalf("%d rows of %d to %d: %v, not %v", count, n, rows, all.x, want)
+			}
+		}
+	})
+}
+
 // BenchmarkMove is what numbers cost that are put elsewhere.
 func BenchmarkMove(b *testing.B) {
 	const n = 256
 	x, dst, ids := make([]float64, 8*n), make([]float64, 8*n), make([]int, n)
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i * 7 % 23
+	}
 	for _, r := range []struct {
 		name string
 		run  func()
@@ -252,6 +292,18 @@ func BenchmarkMove(b *testing.B) {
 		{"pick/go", func() { pick(dst[:n], x, ids) }},
 		{"addAt", func() { AddAt(dst, x[:n], ids) }},
 		{"addAt/go", func() { addAt(dst, x[:n], ids) }},
+		{"pickRows3", func() { PickRows(dst, x, rows[:n/3], 3) }},
+		{"pickRows3/go", func() { pickRows(dst, x, rows[:n/3], 3) }},
+		{"pickRows16", func() { PickRows(dst, x, rows[:n/16], 16) }},
+		{"pickRows16/go", func() { pickRows(dst, x, rows[:n/16], 16) }},
+		{"pickRows64", func() { PickRows(dst, x, rows[:n/64], 64) }},
+		{"pickRows64/go", func() { pickRows(dst, x, rows[:n/64], 64) }},
+		{"addRowsAt3", func() { AddRowsAt(dst, x, rows[:n/3], 3) }},
+		{"addRowsAt3/go", func() { addRowsAt(dst, x, rows[:n/3], 3) }},
+		{"addRowsAt16", func() { AddRowsAt(dst, x, rows[:n/16], 16) }},
+		{"addRowsAt16/go", func() { addRowsAt(dst, x, rows[:n/16], 16) }},
+		{"addRowsAt64", func() { AddRowsAt(dst, x, rows[:n/64], 64) }},
+		{"addRowsAt64/go", func() { addRowsAt(dst, x, rows[:n/64], 64) }},
 	} {
 		b.Run(r.name, func(b *testing.B) {
 			for b.Loop() {

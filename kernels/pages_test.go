@@ -275,6 +275,17 @@ func runOverride(o override, d, x, y, z []float64) {
 			}
 			(*o.door)(d, x, ids[:min(len(d), len(x))])
 		}
+	case *at[placedRows]: // the first and the last row
+		for n := 1; n <= 13; n++ {
+			ids := make([]int, min(len(d), len(x))/n)
+			for i := range ids {
+				ids[i] = i % 2 * (len(ids) - 1)
+			}
+			if rows := len(ids) * n; rows > 0 {
+				(*o.door)(d[:rows], x[:rows], ids, n)
+				(*o.door)(d[len(d)-rows:], x[len(x)-rows:], ids, n)
+			}
+		}
 	case *at[func(dst []int, x []float64, n int) bool]:
 		ints := unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(d))), len(d)*8/int(unsafe.Sizeof(0)))
 		(*o.door)(ints[:len(x)], x, 3)

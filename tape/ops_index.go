@@ -425,9 +425,7 @@ func runTake(c *run) {
 					kernels.Pick(y, x, places)
 					continue
 				}
-				for i, k := range places {
-					copy(y[i*inner:(i+1)*inner], x[k*inner:])
-				}
+				kernels.PickRows(y, x, places, inner)
 			}
 		})
 	})
@@ -462,9 +460,7 @@ func runPut(c *run) {
 					kernels.AddAt(y, x, places)
 					continue
 				}
-				for i, k := range places {
-					add(y[k*inner:(k+1)*inner], x[i*inner:(i+1)*inner])
-				}
+				kernels.AddRowsAt(y, x, places, inner)
 			}
 		})
 	})

@@ -15,6 +15,8 @@ func main() {
 	places()
 	pick()
 	addAt()
+	rowsAt("pickRows", true)
+	rowsAt("addRowsAt", false)
 	runs()
 	reverse()
 	if kit.Wide {
@@ -165,6 +167,94 @@ func addAt() {
 			VMOVSD(z, Mem{Base: dst, Index: k, Scale: 8})
 		}
 	}, x, places)
+}
+
+// rowsAt copies rows at places, or adds rows to those: a row of few vectors is too short for a call.
+func rowsAt(name string, picks bool) {
+	name += kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *int, n, count int)")
+	if picks {
+		kit.Equals(name, "\t// n > 0, count > 0\n\tfor i := range count { copy(dst[i*n:][:n], x[places[i]*n:]) }")
+	} else {
+		kit.Equals(name, "\t// n > 0, count > 0\n\tfor i := range count { dst[places[i]*n:][:n] += x[i*n:] }")
+	}
+	Pragma("noescape")
+	dst, x, places, n, count := load("dst"), load("x"), load("places"), load("n"), load("count")
+	line := uint64(8 * kit.Lanes)
+	left, whole := GP64(), GP64()
+	MOVQ(n, left)
+	ANDQ(Imm(uint64(kit.Lanes-1)), left)
+	var tail kit.Mask
+	if kit.Wide {
+		tail = kit.FirstLanes(left)
+	}
+	SHLQ(Imm(3), n)
+	MOVQ(n, whole)
+	ANDQ(I32(-int32(line)), whole)
+	Label("row")
+	from, to, i, z := GP64(), GP64(), GP64(), kit.New()
+	MOVQ(Mem{Base: places}, i)
+	ADDQ(Imm(8), places)
+	IMULQ(n, i)
+	MOVQ(x, from)
+	MOVQ(dst, to)
+	if picks {
+		ADDQ(i, from)
+	} else {
+		ADDQ(i, to)
+	}
+	XORQ(i, i)
+	CMPQ(i, whole)
+	JEQ(LabelRef("end"))
+	Label("vector")
+	read, write := Mem{Base: from, Index: i, Scale: 1}, Mem{Base: to, Index: i, Scale: 1}
+	if picks {
+		VMOVUPD(read, z)
+	} else {
+		VMOVUPD(write, z)
+		VADDPD(read, z, z)
+	}
+	VMOVUPD(z, write)
+	ADDQ(Imm(line), i)
+	CMPQ(i, whole)
+	JNE(LabelRef("vector"))
+	Label("end")
+	if kit.Wide {
+		TESTQ(left, left)
+		JZ(LabelRef("next"))
+		kit.LoadMasked(read, tail, z)
+		if !picks {
+			t := kit.New()
+			kit.LoadMasked(write, tail, t)
+			VADDPD(z, t, z)
+		}
+		kit.StoreMasked(z, tail, write)
+	} else {
+		CMPQ(i, n)
+		JEQ(LabelRef("next"))
+		Label("number")
+		one := XMM()
+		if picks {
+			VMOVSD(read, one)
+		} else {
+			VMOVSD(write, one)
+			VADDSD(read, one, one)
+		}
+		VMOVSD(one, write)
+		ADDQ(Imm(8), i)
+		CMPQ(i, n)
+		JNE(LabelRef("number"))
+	}
+	Label("next")
+	if picks {
+		ADDQ(n, dst)
+	} else {
+		ADDQ(n, x)
+	}
+	DECQ(count)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
 }
 
 // reverse writes numbers in descending order, four vectors at a time and then one.
