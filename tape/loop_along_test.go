@@ -107,3 +107,13 @@ func TestPointsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPointsTogether: a loop along a batch of no points, as rows of the Jacobian of what is empty are, has nothing to do.
+func TestNoPointsTogether(t *testing.T) {
+	a := ask(t, "jacobian", "t, y = scan((c, r) -> (sin(c*0.9 + a), inner(log2(r^2 + 0.5), b)), a, b); t*norm(y, axis=-2)[8:]", "a=0.3", "b=randn(8, 9)")
+	for _, r := range a.Targets {
+		for _, p := range numbers(r.Payload) {
+			t.Errorf("the Jacobian of what is empty has %v", p)
+		}
+	}
+}

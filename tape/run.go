@@ -83,6 +83,9 @@ func (t *Tape) runAs(attr *Attr, r Ref, out []float64, data [][]float64, threads
 		return
 	}
 	b := t.batchOf(r, &c.points)
+	if b.n == 0 {
+		return
+	}
 	if op.Whole == nil || !op.Whole(c, b, out, data) {
 		c.pointByPoint(b, op.Run, out, data)
 	}
