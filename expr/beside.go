@@ -34,10 +34,38 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	if hint == "" && t.Kind == Ident && infix(t.Text) != "" {
 		hint = "write " + infix(t.Text)
 	}
+	if gap := p.prog.Text[p.end:t.Start]; hint == "" && gap != "" && !strings.Contains(gap, "\n") && p.binds() {
+		if hint = "statements are separated by ; or a new line"; p.brackets > 0 {
+			hint = "arguments are separated by commas: " + a + ", " + t.Text + "=…"
+		}
+	}
 	if hint == "" && isNumber(x) {
 		hint = p.behindNumber(start, a, b)
 	}
 	p.fail(t.Span, cmp.Or(hint, p.behindAny(x, start, a, b)), "expected an operator between %s and %s", a, Brief(t.Text))
+}
+
+// binds reports whether what comes binds a name: y = …, v += …, or f(x) = … where no bracket is open.
+func (p *parser) binds() (yes bool) {
+	ahead := p.scan
+	defer catch(&yes)
+	t := ahead.next()
+	for open := 0; p.brackets == 0 && t.Kind != EOF && (open > 0 || t.Kind == Lparen); {
+		switch t.Kind {
+		case Lparen:
+			open++
+		case Rparen:
+			open--
+		}
+		t = ahead.next()
+	}
+	switch t.Kind {
+	case Assign:
+		return p.tok.Kind == Ident
+	case SetState, AddState, SubState:
+		return p.tok.Kind == Ident && p.brackets == 0
+	}
+	return false
 }
 
 // behindName is what to write where something stands behind a name; "" where that makes no difference.
