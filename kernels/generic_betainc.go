@@ -122,11 +122,14 @@ func BetaDensityOf(a, b, x float64) float64 {
 		return 0
 	}
 	p := betaAt(a, b, x)
-	h, l, n := p.factor()
+	h, l, n := p.factor(-1600) // of which x and y may be 2^-1127
+	if x < 0x1p-500 {          // and so 1/x infinite
+		p.x, n = float64(x*0x1p600), n+600
+	}
 	h, l = divPair(h, l, p.x, p.xl)
 	h, l = divPair(h, l, p.y, p.yl)
 	h, l = mulPair(h, l, min(a, b), 0)
-	return scale(h+l, n)
+	return scale(h+l, max(n, -2000))
 }
 
 // LogOverBetaOf is log(x) - ψ(a) + ψ(a+b): the derivative of the logarithm of the density by a.
@@ -152,9 +155,10 @@ func (p *betaPoint) slack() (h, l float64) {
 	return addPair(ah, al, -bh, -bl)
 }
 
-// factor is x^a y^b/B(a,b) over the lesser of a and b, as 2^n (h+l); 0 where it is below 2^-1100. With both large, and
-// c the slack, it is by Stirling's series exp(-a φ(-c/a) - b φ(c/b)), where φ(m) = m - log(1+m), and a root.
-func (p *betaPoint) factor() (h, l float64, n int64) {
+// factor is x^a y^b/B(a,b) over the lesser of a and b, as 2^n (h+l); 0 where its logarithm is below floor, or it is below
+// 2^-1400. With both large, and c the slack, it is by Stirling's series exp(-a φ(-c/a) - b φ(c/b)), where φ(m) is
+// m - log(1+m), and a root.
+func (p *betaPoint) factor(floor float64) (h, l float64, n int64) {
 	least, most := p.a, p.b
 	if least > most {
 		least, most = most, least
@@ -172,7 +176,7 @@ func (p *betaPoint) factor() (h, l float64, n int64) {
 		h, l = addPair(h, l, gh, gl)
 		gh, gl = lgammaAbove(least)
 		h, l = addPair(h, l, -gh, -gl)
-		if h < -780 {
+		if h < floor {
 			return 0, 0, 0
 		}
 		return expPair(h, l)
@@ -187,7 +191,7 @@ func (p *betaPoint) factor() (h, l float64, n int64) {
 	gh, gl = mulPair(gh, gl, p.b, 0)
 	h, l = addPair(-fh, -fl, -gh, -gl)
 	h, l = addPair(h, l, stirlingRest(p.a+p.b)-stirlingRest(p.a)-stirlingRest(p.b), 0)
-	if h < -780 {
+	if h < floor {
 		return 0, 0, 0
 	}
 	h, l, n = expPair(h, l)
@@ -395,7 +399,7 @@ func (p *betaPoint) small(by betaBy) float64 {
 	if q := p.turned(); q.isNear() {
 		return -q.near(by.turned())
 	}
-	h, l, n := p.factor()
+	h, l, n := p.factor(-780)
 	if h == 0 {
 		return 0
 	}

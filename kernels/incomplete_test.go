@@ -97,7 +97,7 @@ func TestBetaincSpecial(t *testing.T) {
 		want    float64
 	}{
 		{BetaDensityOf, "density", 1, 3, 0, 3}, {BetaDensityOf, "density", 3, 1, 1, 3}, {BetaDensityOf, "density", 0.5, 3, 0, inf}, {BetaDensityOf, "density", 2, 3, 0, 0}, {BetaDensityOf, "density", -0.5, 3, 0, -inf},
-		{BetaDensityOf, "density", 0, 3, 0, 0}, {BetaDensityOf, "density", 0.5, -0.5, 0, 0}, {BetaDensityOf, "density", 1, 1, 0.5, 1}, {BetaDensityOf, "density", 2, 2, 2, nan}, {BetaDensityOf, "density", nan, 2, 1, nan},
+		{BetaDensityOf, "density", 0, 3, 0, 0}, {BetaDensityOf, "density", 0.5, -0.5, 0, 0}, {BetaDensityOf, "density", 1, 1, 0.5, 1}, {BetaDensityOf, "density", 2, 2, 2, nan}, {BetaDensityOf, "density", nan, 2, 1, nan}, {BetaDensityOf, "density", 1, 1, 5e-324, 1},
 		{BetaincByAOf, "by a", 2, 3, 0, 0}, {BetaincByAOf, "by a", 2, 3, 1, 0}, {BetaincByAOf, "by a", inf, 3, 0.5, 0}, {BetaincByAOf, "by a", 2, 0, 0.5, 0}, {BetaincByBOf, "by b", 0, 3, 0.5, 0}, {BetaincByAOf, "by a", 0, 1, 0.25, -2 * math.Ln2},
 		{BetaincByAOf, "by a", 0, 0, 0.5, nan}, {BetaincByABOf, "by a and b", 2, nan, 0.5, nan}, {BetaincByBBOf, "by b twice", 2, 3, 1.5, nan},
 	} {
