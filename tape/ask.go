@@ -180,43 +180,56 @@ func (s *session) noEntries(y, x tensor.Shape) *sparse {
 	return &sparse{t: s.t, y: y, x: x, got: &tensor.Sparse{Shape: slices.Concat(y, x), Rows: y.Size(), Cols: x.Size(), Ptr: make([]int32, y.Size()+1)}}
 }
 
-// connected is the derivative of a target with zeros for none, in the shape that a
-// derivative would have: --unconnected zero.
+// connected is lowering.connected of a question.
 func (s *session) connected(a *asked, tree *record) value {
-	y, ok := a.val.(Ref)
-	switch s.q.Op {
+	op := s.q.Op
+	if op == "hessian" && s.q.Diagonal {
+		op = "grad" // in the shape of each source
+	}
+	return s.lo.connected(op, a.val, tree, a.payload, s.zeroBlock)
+}
+
+// connected is a derivative of y with zeros for none, in the shape that it would have: --unconnected zero. A matrix of
+// them is made by matrix.
+func (lo *lowering) connected(op string, val, tree, v value, matrix func(y tensor.Shape, src *source) value) value {
+	t := lo.t
+	y, ok := val.(Ref)
+	switch op {
+	case "value_and_grad":
+		both := v.(*tuple)
+		return &tuple{elems: []value{both.elems[0], lo.connected("grad", val, tree, both.elems[1], matrix)}}
 	case "jvp", "jacobian", "batch_jacobian":
 		if !ok {
-			return a.payload
+			return v
 		}
 	}
-	if _, none := a.payload.(*none); none && s.q.Op == "jvp" {
-		return s.zero(s.t.DTypeOf(y), s.t.Shape(y))
+	if isNone(v) && op == "jvp" {
+		return t.zero(t.DTypeOf(y), t.Shape(y))
 	}
-	return bySource(tree, a.payload, func(src *source, v value) value {
+	return bySource(tree, v, func(src *source, v value) value {
 		if len(src.refs) == 0 {
 			return v
 		}
-		x := s.t.Shape(src.current())
+		x := t.Shape(src.current())
 		block := func(col *source, v value) value {
 			if isNone(v) && len(col.refs) > 0 {
-				return s.zeroBlock(x, col)
+				return matrix(x, col)
 			}
 			return v
 		}
 		switch {
-		case !isNone(v) && s.q.Op == "hessian" && !s.q.Diagonal:
+		case !isNone(v) && op == "hessian":
 			return bySource(tree, v, block)
 		case !isNone(v):
 			return v
-		case s.q.Op == "jacobian":
-			return s.zeroBlock(s.t.Shape(y), src)
-		case s.q.Op == "batch_jacobian" && len(x) > 0:
-			return s.zero(s.t.DTypeOf(src.current()), slices.Concat(s.t.Shape(y), x[1:]))
-		case s.q.Op == "hessian" && !s.q.Diagonal:
+		case op == "jacobian":
+			return matrix(t.Shape(y), src)
+		case op == "batch_jacobian" && len(x) > 0:
+			return t.zero(t.DTypeOf(src.current()), slices.Concat(t.Shape(y), x[1:]))
+		case op == "hessian":
 			return mapLeaves(tree, func(col value) value { return block(col.(*source), v) })
 		}
-		return s.zero(s.t.DTypeOf(src.current()), x)
+		return t.zero(t.DTypeOf(src.current()), x)
 	})
 }
 
@@ -228,15 +241,20 @@ func (s *session) zeroBlock(y tensor.Shape, src *source) value {
 	if s.q.Sparse {
 		return s.noEntries(y, s.t.Shape(r))
 	}
-	return s.zero(s.t.DTypeOf(r), slices.Concat(y, s.t.Shape(r)))
+	return s.t.zeroBlock(y, src)
+}
+
+func (t *Tape) zeroBlock(y tensor.Shape, src *source) value {
+	r := src.current()
+	return t.zero(t.DTypeOf(r), slices.Concat(y, t.Shape(r)))
 }
 
 // zero is a derivative by something of a dtype that is 0 everywhere.
-func (s *session) zero(d tensor.DType, shape tensor.Shape) Ref {
+func (t *Tape) zero(d tensor.DType, shape tensor.Shape) Ref {
 	if !d.IsFloat() {
-		d = s.t.DType
+		d = t.DType
 	}
-	return s.t.broadcastTo(s.t.constOf(0, d), shape)
+	return t.broadcastTo(t.constOf(0, d), shape)
 }
 
 // bySource rebuilds a derivative, which has the structure of its sources, from what f

@@ -113,7 +113,7 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 		v = lo.eval(e.Args[2].Value)
 	}
 	lo.mark(e, e.Mark())
-	return lo.stopped(lo.derive(name, y, tree, v, e))
+	return lo.stopped(lo.asked(name, y, tree, v, e))
 }
 
 // alone refuses jvp(f, x, v), as other libraries write it: of a function the derivative is a
@@ -178,7 +178,7 @@ func (lo *lowering) derivedCall(name string, f callable, args []value, at *expr.
 	y := f.call(lo, xs, at)
 	tree := lo.asSource(theArgument, xs[0])
 	lo.mark(at, at.Mark())
-	out := lo.derive(name, y, tree, v, at)
+	out := lo.asked(name, y, tree, v, at)
 	lo.off = off
 	return lo.stopped(out)
 }
@@ -193,6 +193,15 @@ func asTarget(e expr.Expr) expr.Expr {
 		return struct{ expr.Expr }{e}
 	}
 	return e
+}
+
+// asked appends a derivative that a program asks for.
+func (lo *lowering) asked(name string, y, tree, v value, e expr.Expr) value {
+	out := lo.derive(name, y, tree, v, e)
+	if lo.zero {
+		return lo.connected(name, y, tree, out, lo.t.zeroBlock)
+	}
+	return out
 }
 
 // derive appends one derivative.

@@ -93,7 +93,7 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 	ro.sub.DType, ro.sub.Limit, ro.sub.Recorded = lo.t.DType, lo.t.Limit, lo.t.Recorded
 	ro.l.body, ro.sub.isBody = ro.sub, true
 	in := newLowering(ro.sub, lo.prog)
-	in.rolled, in.check, in.body, in.depth, in.grads, in.mode, in.dtype = true, lo.check, lo.body, lo.depth, lo.grads, lo.mode, lo.dtype
+	in.rolled, in.check, in.body, in.depth, in.grads, in.mode, in.zero, in.dtype = true, lo.check, lo.body, lo.depth, lo.grads, lo.mode, lo.zero, lo.dtype
 	in.warn = func(Warning) { panic(&notRolled{"a warning"}) }
 	ro.inner, in.ro = in, ro
 	return body(ro)

@@ -95,6 +95,7 @@ type lowering struct {
 	bound    string          // the name bound last
 	warn     func(w Warning)
 	mode     string        // auto (""), forward or reverse, for Jacobians
+	zero     bool          // nones of derivatives in the program are zeros
 	leaves   map[Ref]*slot // the inputs inside structures, by their first value
 	ends     []Ref         // of leadsTo
 	above    []bool

@@ -659,6 +659,7 @@ var asking = []struct {
 	{"hessian", "y^2", "{x: {x: [[0, 0], [0, 0]], y: [0, 0]}, y: {x: [0, 0], y: 2}}", xs("x=[1, 2]", "y=4"), zeros},
 	{"hessian", "y^2", "{x: [0, 0], y: 2}", xs("x=[1, 2]", "y=4"), func(q *Question) { q.Zero, q.Diagonal = true, true }},
 	{"vjp", "y^2", "{p: {a: [0, 0], b: (0)}, y: 8}", xs("p={a: [1, 2], b: (1,)}", "y=4"), func(q *Question) { q.Zero, q.With = true, tensor.Of(tensor.Scalar(1)) }},
+	{"grad", "a, g = value_and_grad(y, x); x*y + g + jvp(y, x, 1) + sum(jacobian([y, y], x)) + hvp(y^2, x, 1) + sum(grad(v -> stop_gradient(v))(y))", "{x: 4, y: 3}", xs("x=3", "y=4"), zeros}, // what the program asks for, too
 	{"jvp", "[y, y]", "[0, 0]", xs("x=3", "y=4"), func(q *Question) {
 		q.Zero, q.Wrt, q.With = true, []string{"x"}, tensor.Of(tensor.Scalar(1))
 	}},

@@ -197,7 +197,7 @@ func (s *session) start() {
 			s.lo.wrt = append(s.lo.wrt, w)
 		}
 	}
-	s.lo.seed, s.lo.mode, s.lo.unrolled = q.Seed, q.Mode, s.unrolled
+	s.lo.seed, s.lo.mode, s.lo.zero, s.lo.unrolled = q.Seed, q.Mode, q.Zero, s.unrolled
 	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
 	check := s.checkTime
 	s.lo.check, s.t.check, s.t.timed = check, check, !s.q.Deadline.IsZero()
