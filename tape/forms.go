@@ -112,6 +112,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	var rest value // of all steps that run as one instruction
 	lo.t.runSteps(max(n, 0), func(i int) {
 		lo.tick()
+		lo.mark(at, at.Mark())
 		x := mapLeaves(args[2], func(v value) value { return lo.row(v, i) })
 		var y value
 		lo.step(func() { y = f.call(lo, []value{carry, x}, at) })

@@ -77,7 +77,10 @@ func (lo *lowering) forRows(s *expr.For, r Ref) {
 	if len(shape) == 0 {
 		lo.advise(s.In, "type", "range("+expr.Brief(expr.Sprint(s.In))+") counts from 0", "cannot walk over a scalar: for walks the leading axis of a tensor")
 	}
-	row := func(i int) value { return lo.t.pick(r, i) }
+	row := func(i int) value {
+		lo.mark(s.In, s.Where().Start)
+		return lo.t.pick(r, i)
+	}
 	lo.forSteps(s, shape[0], row, func(ro *rolling) value { return (&outerArray{ro, r}).load(ro.indexSlot()) })
 }
 

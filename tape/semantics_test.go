@@ -863,6 +863,7 @@ func TestWarnsOfBatch(t *testing.T) {
 		{"u = reshape(x[:, :0], (1, 4, 0)); x + sum(u)", ""}, // what is empty has no places
 		{"s = 0*x; for i in range(100) { s = sin(s) + x }; s", ""}, {"s = 0; for i in range(100) { s = s*0.5 + x }; s*x", ""}, {"s = x; t = 0*x; for i in range(100) { t = t + s; s = s*0.5 }; t", ""},
 		{"s = 0*x; for i in range(100) { s = sin(s) + x[::-1] }; s", "mixes"}, {"s = x; for i in range(100) { s = s[::-1]*0.5 }; s", "mixes"}, {"s = x; for i in range(100) { s = s - mean(s) }; s", "mixes"},
+		{"s = x; for r in x { s = s + r }; s", ": for mixes"}, {"scan((c, r) -> (c + r, c*r), zeros(2), x)[1]", ": scan mixes"},
 		{"s = x; for i in range(100) { s = s.T*0.5 }; s", "mixes"}, {"r = scan((c, i) -> (c*0.5 + x, sum(c)), 0*x, arange(100)); r[0] + r[1][99]", "mixes"}, // in loops that stay one
 	} {
 		r.text = "y = x[:, :, newaxis]*x[:, newaxis]*0.1 + eye(2); " + r.text
