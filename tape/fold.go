@@ -122,7 +122,7 @@ func (p *Plan) dropUnused(kept []Ref) {
 // that second derivatives are full of, factorisations, and reductions, as a mean is part of a deviation.
 func merges(op *Op) bool {
 	switch op {
-	case opMatmul, opReshape, opTranspose, opLU, opDeterminant, opSum, opProd, opMaxOf, opMinOf, opTies, opNorm, opLogsumexp, opSoftmax:
+	case opMatmul, opReshape, opTranspose, opLU, opFirstInverse, opDeterminant, opSum, opProd, opMaxOf, opMinOf, opTies, opNorm, opLogsumexp, opSoftmax:
 		return true
 	}
 	return false

@@ -13,7 +13,7 @@ var opDeterminant, opDet, opLogabsdet, opDetsign, opCofactor, opCofactorAlong *O
 
 var determinantRows = []Op{
 	// opDeterminant holds f and e of determinants f 2^e: what is asked of one, and its derivative, read it.
-	{As: &opDeterminant, Matrices: 2, Name: "determinant", Args: "A, F", Hidden: true, Doc: "determinant as a fraction and an exponent of two, given the factors of A", Stops: "factors", Lead: true,
+	{As: &opDeterminant, Matrices: 2, Name: "determinant", Args: "A, *F", Hidden: true, Doc: "determinant as a fraction and an exponent of two, given the factors of A and, of more rows, the first inverse", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
@@ -21,9 +21,9 @@ var determinantRows = []Op{
 				})
 				return
 			}
-			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
-				f, e := h.DetBy(x[0], lu, perm)
+				f, e := h.DetBy(x[0], lu, perm, optional(x, 2))
 				dst[0], dst[1] = f, float64(e)
 			})
 		}},
@@ -80,7 +80,7 @@ var determinantRows = []Op{
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.ExpandedCofactors(dst, x[0], n, g) })
 				return
 			}
-			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2, 2, 2}[4-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				var lu matrix.Dense
 				var perm []int
 				var f, e float64
@@ -88,7 +88,7 @@ var determinantRows = []Op{
 					lu, perm = factorsOf(h, x[1])
 					f, e = x[2].Data[0], x[2].Data[1]
 				}
-				h.Cofactors(dst, x[0], lu, perm, f, int(e))
+				h.Cofactors(dst, x[0], lu, perm, f, int(e), optional(x, 3))
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -170,15 +170,17 @@ func (c *run) eachDeterminant(f func(f float64, e int) float64) {
 }
 
 // withFactors are the arguments of what reads the determinant: a and, where it is not a sum of
-// few products, its factors and what they say of it.
+// few products, its factors, what they say of it and, where there is one, the first inverse.
 func (t *Tape) withFactors(a Ref) []Ref {
 	s := t.Shape(a)
 	n := last(s)
 	if n <= matrix.Expanded {
 		return []Ref{a}
 	}
-	f := t.lu(a)
-	return []Ref{a, f, t.view(opDeterminant, append(slices.Clone(s[:len(s)-2]), 1, 2), a, f)}
+	f := t.withFirst(a)
+	args := append([]Ref{a}, f...)
+	det := t.view(opDeterminant, append(slices.Clone(s[:len(s)-2]), 1, 2), args...)
+	return append([]Ref{a, f[0], det}, f[1:]...)
 }
 
 // cofactorAlong appends the derivative of the cofactors of a matrix, the first of args,

@@ -296,15 +296,16 @@ func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref {
 	return t.record(op, s, Attr{}, a)
 }
 
-// view records what a program sees of a decomposition, or finds it.
-func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
+// view records what a program sees of a decomposition, the second of args, or finds it.
+func (t *Tape) view(op *Op, s tensor.Shape, args ...Ref) Ref {
 	const far = 1000
+	f := args[1]
 	for r := f + 1; r < Ref(len(t.ins)) && r < f+far; r++ {
-		if t.ins[r].Op() == op && t.ins[r].args[1] == f {
+		if t.ins[r].Op() == op && t.Args(r)[1] == f {
 			return r
 		}
 	}
-	return t.record(op, s, Attr{}, a, f)
+	return t.record(op, s, Attr{}, args...)
 }
 
 func (t *Tape) expmAlong(a, e Ref) Ref {

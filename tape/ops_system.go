@@ -10,7 +10,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opLU, opInv, opLUSolve, opTriSolve, opLstsq, opScaleOf *Op
+var opLU, opFirstInverse, opInv, opLUSolve, opTriSolve, opLstsq, opScaleOf *Op
 
 var systemRows = []Op{
 	// opLU holds L and U in one matrix, and in a row below it the permutation. What is asked of
@@ -30,23 +30,31 @@ var systemRows = []Op{
 				}
 			})
 		}},
+	// opFirstInverse is what determinants and inverses begin with.
+	{As: &opFirstInverse, Matrices: 3, Name: "first_inverse", Args: "A, F", Hidden: true, Doc: "inverse by the factors of A alone, which is not corrected; zeros where a pivot is 0", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
+				h.FirstInverse(dst, lu, perm)
+			})
+		}},
 	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
-	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
+	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, *F", Hidden: true, Doc: "inverse of A, given its factors and, of more rows, the first inverse", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shapes[0])
 			if c.sideBySide(matrix.LanedInverse(n)) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.Inverses(dst, x[0], x[1], n, g) })
 				return
 			}
-			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
 				if c.regular(lu, dst) {
-					h.Inverse(dst, x[0], lu, perm)
+					h.Inverse(dst, x[0], lu, perm, optional(x, 2))
 				}
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i > 0 {
 				return None
 			}
 			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
@@ -207,6 +215,14 @@ func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
 	return matrix.Of(f.Data[:n*n], n, n), perm
 }
 
+// optional is what matrix k holds, if there is one.
+func optional(x []matrix.Dense, k int) []float64 {
+	if k < len(x) {
+		return x[k].Data
+	}
+	return nil
+}
+
 // regular demands that no pivot is 0; false: dst is NaN, as what is not taken may be.
 func (c *run) regular(lu matrix.Dense, dst []float64) bool {
 	k := matrix.ZeroPivot(lu)
@@ -264,7 +280,16 @@ func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
 
 func (t *Tape) inv(a Ref, who string) Ref {
-	return t.record(opInv, t.Shape(a), Attr{Text: who, Strong: t.strongly()}, a, t.lu(a))
+	return t.record(opInv, t.Shape(a), Attr{Text: who, Strong: t.strongly()}, append([]Ref{a}, t.withFirst(a)...)...)
+}
+
+// withFirst are the factors of a and, where determinants and inverses share it, the first inverse.
+func (t *Tape) withFirst(a Ref) []Ref {
+	s, f := t.Shape(a), t.lu(a)
+	if !matrix.SharesInverse(last(s)) {
+		return []Ref{f}
+	}
+	return []Ref{f, t.view(opFirstInverse, s, a, f)}
 }
 
 func (t *Tape) luSolve(a, f, b Ref, trans bool) Ref {

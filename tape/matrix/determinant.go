@@ -30,20 +30,26 @@ func (h *Solver) Det(a Dense) (f float64, e int) {
 		return math.Frexp(f)
 	}
 	lu, perm := h.LU(a)
-	return h.DetBy(a, lu, perm)
+	return h.DetBy(a, lu, perm, nil)
 }
 
-// DetBy is Det by LU factors.
-func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
+// DetBy is Det by LU factors. Of first, which may be nil, it takes the first inverse.
+func (h *Solver) DetBy(a, lu Dense, perm []int, first []float64) (f float64, e int) {
 	if a.N > exactRows || ZeroPivot(lu) >= 0 {
 		return h.pivots(lu, perm, 1)
 	}
-	r := h.factorRest(a, lu, perm)
-	h.solveTriangle(triangle{part: lu.all(), unit: true}, r.all(), r.N)
-	h.solveTriangle(triangle{part: lu.all(), upper: true}, r.all(), r.N)
-	trace := 0.0
-	for i := range r.N {
-		trace += r.Row(i)[i]
+	r, trace := h.factorRest(a, lu, perm), 0.0
+	if SharesInverse(a.N) {
+		inv := h.transposed(h.firstInverse(lu, perm, first))
+		for i, p := range perm {
+			trace += kernels.Dot(inv.Row(p), r.Row(i))
+		}
+	} else {
+		h.solveTriangle(triangle{part: lu.all(), unit: true}, r.all(), r.N)
+		h.solveTriangle(triangle{part: lu.all(), upper: true}, r.all(), r.N)
+		for i := range r.N {
+			trace += r.Row(i)[i]
+		}
 	}
 	return h.pivots(lu, perm, defect(trace))
 }
@@ -101,8 +107,9 @@ func (h *Solver) factorRest(a, lu Dense, perm []int) Dense {
 }
 
 // Cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
-// of the determinant, f 2^e. Up to Expanded rows it needs neither factors nor that.
-func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e int) {
+// of the determinant, f 2^e. Up to Expanded rows it needs neither factors nor that. Of first, which may be nil, it takes
+// the first inverse.
+func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e int, first []float64) {
 	n, x := a.N, a.Data
 	switch n {
 	case 1:
@@ -122,7 +129,7 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e 
 		return
 	}
 	if wellPivoted(lu) {
-		spreadCofactors(dst, h.refinedInverse(a, lu, perm).Data, n, f, e)
+		spreadCofactors(dst, h.refinedInverse(a, lu, perm, first).Data, n, f, e)
 		return
 	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value

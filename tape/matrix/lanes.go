@@ -388,7 +388,7 @@ func (h *Solver) CofactorsBy(dst, a, factors, dets []float64, n, g int) {
 		if wellPivoted(lu) {
 			spreadCofactors(to, inverses.Row(l), n, f, e)
 		} else {
-			h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil, f, e) // which go by the singular values
+			h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil, f, e, nil) // which go by the singular values
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestLanes(t *testing.T) {
 				h.Dets(a.Data, factors.Data, n, g, func(l int, f float64, e int) {
 					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
 					lu, perm := h.LU(m)
-					if want, we := h.DetBy(m, lu, perm); !equals([]float64{f}, []float64{want}) || e != we {
+					if want, we := h.DetBy(m, lu, perm, nil); !equals([]float64{f}, []float64{want}) || e != we {
 						t.Errorf("determinant of matrix %d of %d with %d rows is %v 2^%d, alone %v 2^%d", l, g, n, f, e, want, we)
 					}
 					dets = append(dets, f, float64(e))
@@ -77,8 +77,8 @@ func TestLanes(t *testing.T) {
 				for l := range g {
 					m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
 					lu, perm := h.LU(m)
-					f, e := h.DetBy(m, lu, perm)
-					h.Cofactors(want.Data, m, lu, perm, f, e)
+					f, e := h.DetBy(m, lu, perm, nil)
+					h.Cofactors(want.Data, m, lu, perm, f, e, nil)
 					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
 						t.Fatalf("cofactors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got, want.Data)
 					}
@@ -91,7 +91,7 @@ func TestLanes(t *testing.T) {
 					if ZeroPivot(lu) >= 0 {
 						continue // refused
 					}
-					h.Inverse(want.Data, m, lu, perm)
+					h.Inverse(want.Data, m, lu, perm, nil)
 					if got := inverses.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
 						t.Fatalf("inverse of matrix %d of %d with %d rows is %v, alone %v", l, g, n, got, want.Data)
 					}
@@ -126,7 +126,7 @@ func TestLanedExpansions(t *testing.T) {
 					if want, we := h.Det(m); !equals([]float64{f}, []float64{want}) || e != we {
 						t.Errorf("determinant of matrix %d of %d, %v, is %v 2^%d, alone %v 2^%d", l, g, m, f, e, want, we)
 					}
-					h.Cofactors(c.Data, m, Dense{}, nil, 0, 0)
+					h.Cofactors(c.Data, m, Dense{}, nil, 0, 0, nil)
 					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, c.Data) {
 						t.Errorf("cofactors of matrix %d of %d, %v, are %v, alone %v", l, g, m, got, c.Data)
 					}

@@ -87,7 +87,7 @@ func TestBlockedLU(t *testing.T) {
 			t.Errorf("LU of %d rows differs from elimination", n)
 		}
 		inv := New(n, n)
-		h.Inverse(inv.Data, a, lu, perm)
+		h.Inverse(inv.Data, a, lu, perm, nil)
 		if d := furthest(a.times(inv), Eye(n)); !(d < 1e-10) {
 			t.Errorf("%d rows times their inverse is %v off", n, d)
 		}
@@ -104,6 +104,64 @@ func TestBlockedLU(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFirstInverse holds determinants and inverses that take the first inverse from elsewhere to those that make it, and
+// determinants of diagonals with a product of two vectors to whole numbers.
+func TestFirstInverse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 16))
+	h := Borrow(1, nil)
+	defer h.Return()
+	for n := 5; n <= exactRows+1; n++ {
+		h.Begin()
+		a, u, v, want := New(n, n), make([]float64, n), make([]float64, n), 1.0
+		for i := range n {
+			u[i], v[i] = float64(rng.IntN(7)-3), float64(rng.IntN(7)-3)
+			want += u[i] * v[i]
+		}
+		for i := range n {
+			for j := range n {
+				a.Row(i)[j] = u[i] * v[j]
+			}
+			a.Row(i)[i]++
+		}
+		lu, perm := h.LU(a)
+		first := make([]float64, n*n)
+		h.FirstInverse(first, lu, perm)
+		f, e := h.DetBy(a, lu, perm, nil)
+		if got := math.Ldexp(f, e); n <= exactRows && want != 0 && !(math.Abs(got-want) <= 0x1p-50*math.Abs(want)) { // the sum of the errors of the pivots is corrected
+			t.Errorf("determinant of %d rows is %v, want %v", n, got, want)
+		}
+		if !SharesInverse(n) {
+			continue
+		}
+		if f2, e2 := h.DetBy(a, lu, perm, first); f2 != f || e2 != e {
+			t.Errorf("determinant of %d rows differs with the first inverse from elsewhere", n)
+		}
+		got, want2 := New(n, n), New(n, n)
+		h.Inverse(got.Data, a, lu, perm, first)
+		h.Inverse(want2.Data, a, lu, perm, nil)
+		for i := range n {
+			for j := range n {
+				exact := -float64(u[i]*v[j]) / want // of 1 + u vᵀ
+				if i == j {
+					exact++
+				}
+				if x := want2.Row(i)[j]; x != got.Row(i)[j] || want != 0 && !(math.Abs(x-exact) <= 0x1p-50*max(math.Abs(exact), 1)) {
+					t.Fatalf("element (%d, %d) of the inverse of %d rows is %v, with the first from elsewhere %v, want %v", i, j, n, x, got.Row(i)[j], exact)
+				}
+			}
+		}
+	}
+	h.Begin()
+	singular := drawn(rng, 20, 20)
+	clear(singular.Row(3))
+	lu, perm := h.LU(singular)
+	first := []float64{19: 1, 399: 0}
+	h.FirstInverse(first, lu, perm)
+	if !sameBits(Of(first, 20, 20), New(20, 20)) {
+		t.Error("the first inverse of a singular matrix is not 0")
 	}
 }
 
@@ -349,7 +407,7 @@ func TestFew(t *testing.T) {
 				if trans {
 					continue
 				}
-				inv, want := h.refinedInverse(a, few.lu, few.perm), h.Refined(a, few.lu, few.perm, Eye(n), false)
+				inv, want := h.refinedInverse(a, few.lu, few.perm, nil), h.Refined(a, few.lu, few.perm, Eye(n), false)
 				for i, v := range inv.Data {
 					if w := want.Data[i]; !(math.Abs(v-w) <= 0x1p-51*math.Abs(w)) {
 						t.Errorf("element %d of the inverse of %v: %v, as a solution %v", i, a, v, w)
@@ -372,7 +430,7 @@ func TestMemory(t *testing.T) {
 			"inverse": func(h *Solver) []Dense {
 				x := New(n, n)
 				lu, p := h.LU(a)
-				h.Inverse(x.Data, a, lu, p)
+				h.Inverse(x.Data, a, lu, p, nil)
 				return []Dense{x}
 			},
 			"solve": func(h *Solver) []Dense { lu, p := h.LU(a); return []Dense{h.Refined(a, lu, p, s, true)} },
@@ -380,8 +438,8 @@ func TestMemory(t *testing.T) {
 			"cofactor": func(h *Solver) []Dense {
 				x := New(n, n)
 				lu, p := h.LU(a)
-				f, e := h.DetBy(a, lu, p)
-				h.Cofactors(x.Data, a, lu, p, f, e)
+				f, e := h.DetBy(a, lu, p, nil)
+				h.Cofactors(x.Data, a, lu, p, f, e, nil)
 				return []Dense{x}
 			},
 			"cholesky": func(h *Solver) []Dense { l, _, _ := h.Cholesky(s); return []Dense{l} },

@@ -153,17 +153,64 @@ func (h *Solver) correctEach(x, r Dense, k int) {
 	}
 }
 
-// Inverse writes the inverse of a, by its factors, to dst.
-func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
+// SharesInverse reports whether determinants and inverses of n rows are both found by what FirstInverse writes.
+func SharesInverse(n int) bool { return n > mostLaned && n <= exactRows }
+
+// FirstInverse writes the inverse by the factors alone, of those with a pivot of 0 zeros.
+func (h *Solver) FirstInverse(dst []float64, lu Dense, perm []int) {
+	switch n := lu.N; {
+	case ZeroPivot(lu) >= 0:
+		clear(dst)
+	case n <= mostLaned: // by sums with twice the digits
+		x := Of(dst, n, n)
+		clear(dst)
+		for i := range n {
+			dst[i*n+i] = 1
+		}
+		h.luSolve(lu, perm, x, false)
+	case n <= exactRows:
+		h.inverseRows(Of(dst, n, n), lu, perm)
+	default:
+		h.inverseBy(Of(dst, n, n), lu, perm)
+	}
+}
+
+// inverseRows is inverseBy row by row, each a sum of those before it: for 40 rows, products of matrices took twice the time.
+func (h *Solver) inverseRows(x, lu Dense, perm []int) {
+	defer h.free(h.used)
+	n := lu.N
+	negated := h.raw(1, n).Data
+	clear(x.Data)
+	for i, p := range perm { // L⁻¹ P
+		row, factors := x.Row(i), negated[:i]
+		row[p] = 1
+		kernels.Neg(factors, lu.Row(i)[:i])
+		if i > 0 {
+			kernels.Combine(row, factors, x.Data, 0, n)
+		}
+	}
+	for i := n - 1; i >= 0; i-- { // U⁻¹ of that
+		row, factors := x.Row(i), negated[i+1:]
+		kernels.Neg(factors, lu.Row(i)[i+1:])
+		if i+1 < n {
+			kernels.Combine(row, factors, x.Data, (i+1)*n, n)
+		}
+		divide(row, lu.Row(i)[i])
+	}
+}
+
+// Inverse writes the inverse of a, by its factors, to dst. Of first, which may be nil, it takes the first inverse.
+func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int, first []float64) {
 	if a.N <= exactRows {
-		copy(dst, h.refinedInverse(a, lu, perm).Data)
+		copy(dst, h.refinedInverse(a, lu, perm, first).Data)
 		return
 	}
-	h.inverseBy(Of(dst, a.N, a.N), lu, perm)
+	h.FirstInverse(dst, lu, perm)
 }
 
 // inverseBy writes the inverse by the factors alone: U⁻¹ L⁻¹ with its columns permuted.
 func (h *Solver) inverseBy(dst, lu Dense, perm []int) {
+	defer h.free(h.used)
 	x := h.eye(lu.N)
 	h.triInverse(triangle{part: lu.all(), unit: true}, x.all())
 	h.triSolve(triangle{part: lu.all(), upper: true}, x.all())
@@ -177,29 +224,35 @@ func (h *Solver) inverseBy(dst, lu Dense, perm []int) {
 
 // refinedInverse is the inverse x of a, corrected as Refined is: x times the residual says as
 // much as another solution would, in half the time.
-func (h *Solver) refinedInverse(a, lu Dense, perm []int) Dense {
-	n, one := a.N, h.eye(a.N)
+func (h *Solver) refinedInverse(a, lu Dense, perm []int, first []float64) Dense {
+	n := a.N
 	if n <= fewInverse {
+		one := h.eye(n)
 		h.system.set(a, lu, perm, true) // whose solutions are the rows
 		for i := range n {
 			h.system.refine(one.Row(i))
 		}
 		return one
 	}
-	x := h.raw(n, n)
-	if n <= shortSide { // by sums with twice the digits
-		copy(x.Data, one.Data)
-		h.luSolve(lu, perm, x, false)
-	} else {
-		h.inverseBy(x, lu, perm)
-	}
+	x := h.firstInverse(lu, perm, first)
 	if !finite(x.Data) {
 		return x
 	}
-	r := h.Residuals(a, x, one, false)
+	r := h.Residuals(a, x, h.eye(n), false)
 	if r = h.times(x, r); finite(r.Data) {
-		kernels.Accumulate(x.Data, r.Data)
+		kernels.Accumulate(r.Data, x.Data)
+		return r
 	}
+	return x
+}
+
+// firstInverse is what FirstInverse has written, or writes.
+func (h *Solver) firstInverse(lu Dense, perm []int, first []float64) Dense {
+	if first != nil {
+		return Of(first, lu.N, lu.N)
+	}
+	x := h.raw(lu.N, lu.N)
+	h.FirstInverse(x.Data, lu, perm)
 	return x
 }
 
