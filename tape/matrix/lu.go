@@ -42,29 +42,43 @@ func (f *luFactors) exact(h *Solver) {
 	lu, n := f.lu, f.lu.N
 	lt, u := h.raw(n, n), h.raw(1, n).Data // the columns of L, as rows, and a column of U
 	for k := range n {
-		column := lt.Row(k)[k:]
-		for i := range n {
-			if v := lu.Data[i*n+k]; i < k {
-				u[i] = v
-			} else {
-				column[i-k] = v
+		column, known := lt.Row(k)[k:], u[:k]
+		gather(known, lu.Data[k:], n)
+		gather(column, lu.Data[k*n+k:], n)
+		kernels.Residuals(column, known, lt.Data[k:], n)
+		p, best := pivot(column)
+		if p > 0 {
+			exchange(lu.Row(k)[k+1:], lu.Row(k + p)[k+1:])
+			f.perm[k], f.perm[k+p] = f.perm[k+p], f.perm[k]
+			for j := k; j < (k+1)*n; j += n {
+				lt.Data[j], lt.Data[j+p] = lt.Data[j+p], lt.Data[j]
 			}
 		}
-		kernels.Residuals(column, u[:k], lt.Data[k:], n)
-		p, best := pivot(column)
-		f.swap(k+p, k)
-		for j := range k + 1 {
-			r := lt.Row(j)
-			r[k], r[k+p] = r[k+p], r[k]
-		}
 		top := lu.Row(k)
-		kernels.Residuals(top[k+1:], top[:k], lu.Data[min(k+1, n-1):], n)
+		gather(known, lt.Data[k:], n)
+		kernels.Residuals(top[k+1:], known, lu.Data[min(k+1, n-1):], n)
 		if top[k] = column[0]; best != 0 {
 			divide(column[1:], top[k])
 		}
-		for i, v := range column[1:] {
-			lu.Data[(k+1+i)*n+k] = v
-		}
+	}
+	l := h.transposed(lt)
+	for i := range n {
+		copy(lu.Row(i)[:i], l.Row(i))
+	}
+}
+
+// gather copies to dst numbers of x that are ld apart.
+func gather(dst, x []float64, ld int) {
+	for i := range dst {
+		dst[i] = x[i*ld]
+	}
+}
+
+// exchange exchanges the numbers of x with those of y.
+func exchange(x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		x[i], y[i] = y[i], v
 	}
 }
 
@@ -84,10 +98,7 @@ func (f *luFactors) swap(p, k int) {
 	if p == k {
 		return
 	}
-	x, y := f.lu.Row(p), f.lu.Row(k)
-	for j := range x {
-		x[j], y[j] = y[j], x[j]
-	}
+	exchange(f.lu.Row(p), f.lu.Row(k))
 	f.perm[p], f.perm[k] = f.perm[k], f.perm[p]
 }
 
@@ -155,11 +166,11 @@ func (p part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
 			}
 		}
 		if mid-from <= fewColumns {
-			var factors [fewColumns]float64
-			for k := range mid - from {
+			factors := h.factors[:mid-from]
+			for k := range factors {
 				factors[k] = -x[from+k]
 			}
-			kernels.Combine(x[mid:], factors[:mid-from], p.d, from*p.ld+mid, p.ld)
+			kernels.Combine(x[mid:], factors, p.d, from*p.ld+mid, p.ld)
 		}
 	}
 	if mid-from > fewColumns {
@@ -200,18 +211,28 @@ func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, sides int, tr
 	n := lu.N
 	defer h.free(h.used)
 	x := h.raw(n, b.N)
-	if !trans {
+	switch {
+	case trans:
+		copy(x.Data, b.Data)
+	case b.N == 1:
+		for i, p := range perm {
+			x.Data[i] = b.Data[p]
+		}
+	default:
 		for i, p := range perm {
 			copy(x.Row(i), b.Row(p))
 		}
-	} else {
-		copy(x.Data, b.Data)
 	}
 	if columns.Data != nil {
-		y := h.transposed(x)
+		y := Of(x.Data, 1, n)
+		if b.N != 1 {
+			y = h.transposed(x)
+		}
 		h.triSolveNarrow(columns, y, true, !trans)
 		h.triSolveNarrow(columns, y, false, trans)
-		kernels.TransposeLarge(x.Data, x.N, y.Data, n, x.N, n)
+		if b.N != 1 {
+			kernels.TransposeLarge(x.Data, x.N, y.Data, n, x.N, n)
+		}
 	} else {
 		l, u := triangle{part: lu.all(), trans: trans, unit: true}, triangle{part: lu.all(), upper: true, trans: trans}
 		if trans { // Uᵀ is before Lᵀ
@@ -225,11 +246,16 @@ func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, sides int, tr
 			}
 		}
 	}
-	if !trans {
+	switch {
+	case !trans:
 		copy(b.Data, x.Data)
-		return
-	}
-	for i, p := range perm {
-		copy(b.Row(p), x.Row(i))
+	case b.N == 1:
+		for i, p := range perm {
+			b.Data[p] = x.Data[i]
+		}
+	default:
+		for i, p := range perm {
+			copy(b.Row(p), x.Row(i))
+		}
 	}
 }

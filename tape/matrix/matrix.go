@@ -27,6 +27,8 @@ type Solver struct {
 	placed int       // of places
 	system fewSystem
 
+	factors [max(leastHalved, shortSide)]float64 // of a row, which would leave the stack for a kernel
+
 	operands []Dense // of who borrowed it
 }
 
