@@ -15,7 +15,7 @@ var determinantRows = []Op{
 	// opDeterminant holds f and e of determinants f 2^e: what is asked of one, and its derivative, read it.
 	{As: &opDeterminant, Matrices: 2, Name: "determinant", Args: "A, *F", Hidden: true, Doc: "determinant as a fraction and an exponent of two, given the factors of A and, of more rows, the first inverse", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n)) {
+			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedDeterminant(n)) {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
 					h.Dets(x[0], x[1], n, g, func(l int, f float64, e int) { dst[2*l], dst[2*l+1] = f, float64(e) })
 				})

@@ -54,6 +54,12 @@ func TestLanes(t *testing.T) {
 					}
 					regular = regular && ZeroPivot(lu) < 0
 				}
+				if odd && g > 8 && regular {
+					t.Errorf("none of %d matrices is singular", g)
+				}
+				if !LanedDeterminant(n) {
+					continue
+				}
 				var dets []float64
 				h.Dets(a.Data, factors.Data, n, g, func(l int, f float64, e int) {
 					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
@@ -95,9 +101,6 @@ func TestLanes(t *testing.T) {
 					if got := inverses.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
 						t.Fatalf("inverse of matrix %d of %d with %d rows is %v, alone %v", l, g, n, got, want.Data)
 					}
-				}
-				if odd && g > 8 && regular {
-					t.Errorf("none of %d matrices is singular", g)
 				}
 			}
 		}

@@ -17,7 +17,7 @@ const (
 	mostRoom  = 1 << 21
 )
 
-var solvers = sync.Pool{New: func() any { return &Solver{wanted: leastRoom, places: make([]int, 4*exactRows)} }}
+var solvers = sync.Pool{New: func() any { return &Solver{wanted: leastRoom, places: make([]int, 4*exactRows+mostLaned*LanesAtOnce)} }}
 
 // Borrow is a solver that keeps memory for small matrices, to be given back by Return.
 func Borrow(threads int, check func()) *Solver {

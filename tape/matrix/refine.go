@@ -154,14 +154,14 @@ func (h *Solver) correctEach(x, r Dense, k int) {
 }
 
 // SharesInverse reports whether determinants and inverses of n rows are both found by what FirstInverse writes.
-func SharesInverse(n int) bool { return n > mostLaned && n <= exactRows }
+func SharesInverse(n int) bool { return n > mostLanedInverse && n <= exactRows }
 
 // FirstInverse writes the inverse by the factors alone, of those with a pivot of 0 zeros.
 func (h *Solver) FirstInverse(dst []float64, lu Dense, perm []int) {
 	switch n := lu.N; {
 	case ZeroPivot(lu) >= 0:
 		clear(dst)
-	case n <= mostLaned: // by sums with twice the digits
+	case n <= mostLanedInverse: // by sums with twice the digits
 		x := Of(dst, n, n)
 		clear(dst)
 		for i := range n {
