@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"nabla/tape/pool"
@@ -158,5 +159,65 @@ func TestBoundedProduct(t *testing.T) {
 		if _, err := s.run(want, false, 1); err != nil || s.t.sane[want[0]] != (size != "1e200") {
 			t.Errorf("the product of numbers up to %s is said to be finite: %t, %v", size, s.t.sane[want[0]], err)
 		}
+	}
+}
+
+// TestProductsOfTransposed: products of transposed matrices, which read what was transposed, have the derivatives of those of
+// a transposed value with a name, and no transposition of their own. A name stays a source.
+func TestProductsOfTransposed(t *testing.T) {
+	inputs := []string{"x=reshape(sin(arange(24)), (4, 6))", "const y=reshape(cos(arange(24)), (4, 6))", "const v=[1, -2, 0.5, 3]", "const u=[1, 2, -1, 0.5, 0.25, -3]",
+		"z=reshape(sin(3*arange(48)), (2, 4, 6))", "const s=reshape(cos(arange(16)), (4, 4))"}
+	for _, r := range []struct{ text, named string }{
+		{"sum((transpose(x) @ v)^3)", "t = transpose(x); sum((t @ v)^3)"},
+		{"sum((v @ transpose(x.T))^3)", "t = transpose(x.T); sum((v @ t)^3)"},
+		{"sum((u @ x.T)^3)", "t = x.T; sum((u @ t)^3)"},
+		{"sum((x.T @ y)^3)", "t = x.T; sum((t @ y)^3)"},
+		{"sum((y @ x.T)^3)", "t = x.T; sum((y @ t)^3)"},
+		{"sum((x.T @ x)^2)", "t = x.T; sum((t @ x)^2)"},
+		{"sum((x.T @ tanh(s @ (x @ x.T)))^2)", "t = x.T; sum((t @ tanh(s @ (x @ t)))^2)"},
+		{"sum((y.T @ x @ x.T @ v)^2)", "t = x.T; p = y.T; sum((p @ x @ t @ v)^2)"},
+		{"sum((swapaxes(z, 1, 2) @ y)^2)", "t = swapaxes(z, 1, 2); sum((t @ y)^2)"},
+		{"sum((y @ swapaxes(z, 1, 2))^2)", "t = swapaxes(z, 1, 2); sum((y @ t)^2)"},
+		{"sum((z @ x.T)^2)", "t = x.T; sum((z @ t)^2)"},
+		{"sum((transpose(z, (0, 2, 1)) @ z)^2)", "t = transpose(z, (0, 2, 1)); sum((t @ z)^2)"},
+		{"sum((transpose(z, (1, 2, 0)) @ ones((2, 3)))^2)", "t = transpose(z, (1, 2, 0)); sum((t @ ones((2, 3)))^2)"},
+	} {
+		for _, op := range []string{"grad", "hessian"} {
+			var got [2][]float64
+			for i, text := range []string{r.text, r.named} {
+				var used []string
+				for _, in := range inputs {
+					if name, _, _ := strings.Cut(strings.TrimPrefix(in, "const "), "="); strings.Contains(strings.NewReplacer("transpose", "", "swapaxes", "", "sum", "", "ones", "", "tanh", "").Replace(text), name) {
+						used = append(used, in)
+					}
+				}
+				a, err := question(t, op, text, used...).Answer()
+				if err != nil {
+					t.Fatalf("%s of %q: %v", op, text, err)
+				}
+				got[i] = numbersOf(a.Targets[0].Payload)
+			}
+			for k, v := range got[1] {
+				if !(math.Abs(got[0][k]-v) <= 1e-12*(1+math.Abs(v))) {
+					t.Fatalf("%s of %q: number %d is %v, %v with a name", op, r.text, k, got[0][k], v)
+				}
+			}
+		}
+	}
+	q := question(t, "grad", "sum((x.T @ v)^2)", inputs[0], inputs[2])
+	s, want, err := recorded(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range s.t.plan(want).steps {
+		if slices.ContainsFunc(st.refs, func(r Ref) bool { return s.t.ins[r].Op() == opTranspose }) {
+			t.Error("a product of a transposed matrix transposes it")
+		}
+	}
+	q = question(t, "grad", "t = x.T; sum((t @ v)^2)", inputs[0], inputs[2])
+	q.Wrt = []string{"t"}
+	a, err := q.Answer()
+	if err != nil || a.Targets[0].Payload == nil || len(a.Targets[0].Unconnected) > 0 {
+		t.Errorf("by a name of what is transposed: %v, %+v", err, a)
 	}
 }

@@ -334,7 +334,8 @@ func (sp *spread) advance(index []int) (off int) {
 	return off
 }
 
-// scatter writes src, in order, to the places of a spread.
+// scatter writes src, in order, to the places of a spread. Strips of a transposed result are columns of it: number by number
+// 512×512 took 12 times as long.
 func scatter[T real](sp *spread, dst []float64, src []T) {
 	n := len(sp.dims)
 	if n == 0 {
@@ -346,6 +347,15 @@ func scatter[T real](sp *spread, dst []float64, src []T) {
 	index := make([]int, n)
 	inner, step := sp.dims[n-1], sp.strides[n-1]
 	off := 0
+	if x, ok := any(src).([]float64); ok && n > 1 && step > 1 && sp.strides[n-2] == 1 { // columns
+		rows := sp.dims[n-2]
+		outer := spread{dims: sp.dims[:n-1], strides: sp.strides[:n-1]}
+		for k := 0; k < len(x); k += rows * inner {
+			kernels.Transpose(dst[off:], step, x[k:], inner, rows, inner)
+			off += outer.advance(index[:n-1])
+		}
+		return
+	}
 	for k := 0; k < len(src); k += inner {
 		if step == 1 {
 			switch row := any(src[k : k+inner]).(type) {
