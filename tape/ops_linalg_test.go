@@ -496,6 +496,8 @@ func TestMatrixEdges(t *testing.T) {
 		{"eval", "svdvals(A)", "[[1, 0], [0, 1e-200]]", "[1, 1e-200]"}, // small ones keep their digits
 		{"eval", "eigvalsh(A)", "[[1e100, 1e-100], [1e-100, 1e-100]]", "[1e-100, 1e+100]"},
 		{"eval", "matrix_rank(A)", "[[1, 2], [2, 4]]", "1"},
+		{"eval", "matrix_rank(float32(A/3))", "[[1.21, 2.53], [2.53, 5.29]]", "1"}, // what rounding is depends on the dtype
+		{"eval", "max(abs(pinv(float32(A/3)))) < 1", "[[1.21, 2.53], [2.53, 5.29]]", "true"},
 		{"eval", "pinv(A)", "[[1, 2], [2, 4]]", "[[0.04, 0.08], [0.08, 0.16]]"},
 		{"eval", "pinv(A)", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},
 		{"eval", "expm(A)", "[[0, 1], [0, 0]]", "[[1, 1], [0, 1]]"},
@@ -600,6 +602,7 @@ func TestMatrixMistakes(t *testing.T) {
 		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: column 0 is a combination of those before it, or 0"},
 		{"lstsq([[1, 2], [2, 4], [3, 6]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"},             // rounding is left of it
 		{"lstsq([[1, 2e-30], [2, 4e-30], [3, 6e-30]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"}, // whatever its unit
+		{"lstsq(float32([[1.1, 3.3], [2.3, 6.9]]/7), float32([1, 2]))", "lstsq: the columns are not independent: column 1 is"},
 		{"polyfit([3, 3, 3], [1, 2, 3], 1)", "lstsq: the columns are not independent: column 1 is"},
 		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4,) does not fit into (3,) with this padding"},
 		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channel, w of shape (1, 2, 1) wants 2"},

@@ -52,7 +52,7 @@ var spectralRows = []Op{
 				u, s, v := h.SVD(a)
 				d := make([]float64, len(s))
 				for i, x := range s {
-					if x > rankTolerance(a, s) || x != x {
+					if x > c.rankTolerance(a, s) || x != x {
 						d[i] = 1 / x
 					}
 				}
@@ -81,7 +81,7 @@ var spectralRows = []Op{
 				_, s, _ := h.SVD(a)
 				dst[0] = 0
 				for _, x := range s {
-					if x > rankTolerance(a, s) {
+					if x > c.rankTolerance(a, s) {
 						dst[0]++
 					}
 				}
@@ -296,8 +296,16 @@ func spreadColumns(dst, u, d, v []float64, m, n, k int) {
 }
 
 // rankTolerance is the size below which a singular value of a is rounding.
-func rankTolerance(a matrix.Dense, s []float64) float64 {
-	return float64(float64(max(a.M, a.N))*0x1p-52) * s[0]
+func (c *run) rankTolerance(a matrix.Dense, s []float64) float64 {
+	return float64(float64(max(a.M, a.N))*c.epsilon()) * s[0]
+}
+
+// epsilon is what 1 and the next number of the first argument's dtype differ by.
+func (c *run) epsilon() float64 {
+	if c.t.ins[c.t.Args(c.r)[0]].dtype == tensor.Float32 {
+		return 0x1p-23
+	}
+	return 0x1p-52
 }
 
 // nearOf reports whether two numbers are equal but for the last bits.

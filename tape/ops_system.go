@@ -259,7 +259,7 @@ func (c *run) fullRank(r matrix.Dense) {
 	n := r.N
 	columns := r.T()
 	for k := range n {
-		if size := kernels.Norm2(columns.Row(k)); math.Abs(r.Row(k)[k]) <= float64(n)*0x1p-52*size {
+		if size := kernels.Norm2(columns.Row(k)); math.Abs(r.Row(k)[k]) <= float64(n)*c.epsilon()*size {
 			c.fail(fmt.Sprintf("lstsq: the columns are not independent: column %d is a combination of those before it, or 0", k),
 				"pinv(A) @ b gives the shortest solution; a polynomial needs more different places than its degree")
 		}
