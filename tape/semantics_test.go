@@ -271,7 +271,8 @@ var values = []struct {
 	{"meshgrid([1, 2], [3, 4], [5])[0]", "[[[1], [2]], [[1], [2]]]", nil},
 	{"kron([1, 2], [[1, 10]])", "[[1, 10, 2, 20]]", nil},
 	{"mT(zeros(0, 2))", "[[], []]", nil},
-	{"(zeros(()), sum([1, 2], axis=()))", "(0, [1, 2])", nil}, // one number; no axes
+	{"[[1, 2], [3, 4]][:, newaxis] * zeros(2, 0, 2)", "[[], []]", nil}, // rows spread to none
+	{"(zeros(()), sum([1, 2], axis=()))", "(0, [1, 2])", nil},          // one number; no axes
 	{"cross([1, 2], [3, 4])", "-2", nil},
 	{"vecdot([[1, 2], [3, 4]], [1, 10])", "[21, 43]", nil},
 	{"tri(2, 3, 1)", "[[1, 1, 0], [1, 1, 1]]", nil},

@@ -69,6 +69,9 @@ const longestShort = 64
 // reports whether it is one.
 func (sp *spread) layAtOnce(dst, src []float64) bool {
 	last := len(sp.dims) - 1
+	if len(dst) == 0 {
+		return true
+	}
 	if last < 1 || sp.strides[last] != 1 || sp.dims[last] > longestShort || len(sp.dims) > fewAxes {
 		return false
 	}
