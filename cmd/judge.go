@@ -87,7 +87,7 @@ func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err 
 			if !ok || err != nil {
 				return
 			}
-			err = o.source(&subject{r, &asked, c, prefix, path, x, o.watched(f), leaf, target.Value, 0})
+			err = o.source(&subject{r, &asked, c, prefix, path, x.Data, x.Shape, o.watched(f), leaf, target.Value, 0})
 		})
 		if err != nil {
 			return err
@@ -121,12 +121,12 @@ func barrier(p *expr.Program) (found bool) {
 }
 
 // ownValues is the target as a function of one input, computed by the tape.
-func ownValues(q *tape.Question, path string) (x []float64, f func([]float64) ([]float64, error), ok bool) {
+func ownValues(q *tape.Question, path string) (x *tensor.Tensor, f func([]float64) ([]float64, error), ok bool) {
 	at := -1
 	for i, in := range q.Inputs {
 		in.Value.Leaves(in.Name, func(p string, leaf *tensor.Value) {
 			if p == path && leaf.Kind == tensor.KindTensor && leaf.Tensor.DType.IsFloat() {
-				at, x = i, leaf.Tensor.Data
+				at, x = i, leaf.Tensor
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func (o *checkOptions) judge(r *checked, q *tape.Question, c *checkCase, ev *ref
 		if err != nil {
 			return err
 		}
-		if err := o.source(&subject{r, q, c, prefix, path, x, o.watched(f), leaves[i], target.Value, noise}); err != nil {
+		if err := o.source(&subject{r, q, c, prefix, path, x.Data, x.Shape, o.watched(f), leaves[i], target.Value, noise}); err != nil {
 			return err
 		}
 	}
@@ -237,6 +237,7 @@ type subject struct {
 	c            *checkCase
 	prefix, path string // the target, where several are asked for, and the source
 	x            []float64
+	shape        tensor.Shape // of the source
 	f            func([]float64) ([]float64, error)
 	grad, value  *tensor.Value
 	noise        float64 // of a value that f computes
@@ -251,17 +252,6 @@ func (s *subject) at(i int) float64 {
 		return 0
 	}
 	return s.grad.Tensor.Data[i]
-}
-
-// shape is the shape of the source.
-func (s *subject) shape() tensor.Shape {
-	switch {
-	case !s.none():
-		return s.grad.Tensor.Shape
-	case len(s.x) == 1:
-		return nil
-	}
-	return tensor.Shape{len(s.x)}
 }
 
 // outputs is how many elements the target has.
@@ -313,7 +303,7 @@ func (o *checkOptions) source(s *subject) error {
 		return o.elements(s)
 	case n <= maxElements && o.Directions == 0:
 		for i, e := range set.Gradient(s.sum, s.x) {
-			s.add(s.by()+subscript(unravel(i, s.shape())), s.at(i), e)
+			s.add(s.by()+subscript(unravel(i, s.shape)), s.at(i), e)
 		}
 	default:
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(n)))
@@ -353,7 +343,7 @@ func (o *checkOptions) elements(s *subject) error {
 			if jac != nil {
 				ad = jac.Data[i*len(row)+j]
 			}
-			s.add(cmp.Or(s.prefix, "d")+subscript(unravel(i, s.value.Tensor.Shape))+"/d"+s.path+subscript(unravel(j, s.shape())), ad, e)
+			s.add(cmp.Or(s.prefix, "d")+subscript(unravel(i, s.value.Tensor.Shape))+"/d"+s.path+subscript(unravel(j, s.shape)), ad, e)
 		}
 	}
 	return nil
@@ -366,7 +356,7 @@ func (o *checkOptions) directions() int { return cmp.Or(o.Directions, 8) }
 // a small source, along random directions of a large one.
 func (o *checkOptions) second(s *subject, set difference.Settings) error {
 	const small = 6
-	shape, path, n := s.shape(), s.path, len(s.x)
+	shape, path, n := s.shape, s.path, len(s.x)
 	var list [][]float64
 	var names []string
 	unit := func(i, j int) []float64 {

@@ -57,7 +57,7 @@ func TestReferee(t *testing.T) {
 				return 0, err
 			}
 			return v[0], nil
-		}, x)
+		}, x.Data)
 		for i, want := range r.want(r.x) {
 			if g := grad[i]; !(math.Abs(g.Value-want) <= 1e-9*math.Max(1, math.Abs(want))) || !(math.Abs(g.Value-want) <= 10*g.Err) || g.Kink {
 				t.Errorf("d/dx[%d] %s at %v = %v ± %.3g (kink %v), want %v", i, r.text, r.x, g.Value, g.Err, g.Kink, want)

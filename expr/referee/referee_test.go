@@ -486,7 +486,7 @@ func TestSource(t *testing.T) {
 			continue
 		}
 		x, y, err := f.Source(in, r.path)
-		if err != nil || fmt.Sprint(x) != r.base {
+		if err != nil || fmt.Sprint(x.Data) != r.base {
 			t.Errorf("%s: source %s = %v, %v, want %s", r.text, r.path, x, err, r.base)
 			continue
 		}
@@ -494,12 +494,12 @@ func TestSource(t *testing.T) {
 		if got, err := y(to); err != nil || fmt.Sprint(got) != r.want {
 			t.Errorf("%s with %s at %s = %v, %v, want %s", r.text, r.path, r.moved, got, err, r.want)
 		}
-		if again, _ := y(x); fmt.Sprint(again) == r.want {
+		if again, _ := y(x.Data); fmt.Sprint(again) == r.want {
 			t.Errorf("%s: moving %s changed the base point", r.text, r.path)
 		}
 	}
 	f, _ := program(t, "x").Freeze("", in)
-	if x, _, err := f.Source(in, "none"); err != nil || len(x) != 0 {
+	if x, _, err := f.Source(in, "none"); err != nil || len(x.Data) != 0 {
 		t.Errorf("a tensor without numbers as a source: %v, %v", x, err)
 	}
 	for _, path := range []string{"q", "m", "m.q", "l[7]", "x.w"} {

@@ -11,10 +11,10 @@ import (
 	"nabla/tape/tensor"
 )
 
-// Source gives the numbers of one source at the base point, and the numbers of the
-// target as a function of them: what there is to difference. A source is an input,
+// Source gives one source at the base point, and the numbers of the target as a function
+// of its numbers: what there is to difference. A source is an input,
 // a part of one ("layers[0].w"), or a name that the program binds.
-func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64, y func(x []float64) ([]float64, error), err error) {
+func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x *tensor.Tensor, y func(x []float64) ([]float64, error), err error) {
 	root := rootOf(path, vars)
 	base, bound := vars[root], f.pins[root] > 0
 	if bound {
@@ -23,13 +23,12 @@ func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64
 	if base == nil {
 		return nil, nil, fmt.Errorf("no source %s", path)
 	}
-	found := false // a tensor without numbers is one
 	base.Leaves(root, func(p string, leaf *tensor.Value) {
 		if p == path && leaf.Kind == tensor.KindTensor {
-			x, found = leaf.Tensor.Data, true
+			x = leaf.Tensor
 		}
 	})
-	if !found {
+	if x == nil {
 		return nil, nil, fmt.Errorf("source %s is not a tensor", path)
 	}
 	y = func(x []float64) ([]float64, error) {
@@ -57,7 +56,7 @@ func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64
 		})
 		return out, nil
 	}
-	return slices.Clone(x), y, nil
+	return &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}, y, nil
 }
 
 // rootOf is the name of the variable that path leads into: its first word, or one that is
