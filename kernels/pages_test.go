@@ -211,6 +211,11 @@ func runOverride(o override, d, x, y, z []float64) {
 		if len(x) > 0 {
 			(*o.door)(d, x, y, 0)
 		}
+	case *at[func(dst, rest, a, b []float64, ld int)]:
+		if half := len(d) / 2; len(x) > 0 {
+			(*o.door)(d[:half], d[len(d)-half:], x, y, 0)
+			(*o.door)(d[len(d)-half:], d[:half], x, y[len(y)-half:], 0)
+		}
 	case *at[func(dst []float64, ldd int, num float64, s []float64, lds int, x []float64, ldx, n, rows int)]:
 		if n := len(d); n > 0 {
 			(*o.door)(d, 0, 0.5, x, 1, y, 0, n, min(3, n))

@@ -36,6 +36,7 @@ func avx2Reduce() []override {
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 		&at[reducer]{&lowest, minAVX2},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
+		&at[func(dst, rest, a, b []float64, ld int)]{&residualsRest, residualsRestAVX2},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX2},
 	}
 }
@@ -57,6 +58,7 @@ func avx512Reduce() []override {
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[reducer]{&lowest, minAVX512},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
+		&at[func(dst, rest, a, b []float64, ld int)]{&residualsRest, residualsRestAVX512},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX512},
 	}
 }

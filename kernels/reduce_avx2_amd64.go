@@ -57,6 +57,13 @@ func minAVX2(x []float64) float64
 //go:noescape
 func residualsAVX2(dst []float64, a []float64, b []float64, ld int)
 
+// residualsRestAVX2 is
+//
+//	for j := range dst { dst[j], rest[j] = residual(dst[j], a, b[j:], ld), and what rounding left out of it }
+//
+//go:noescape
+func residualsRestAVX2(dst []float64, rest []float64, a []float64, b []float64, ld int)
+
 // residualsApartAVX2 is
 //
 //	for j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }

@@ -57,6 +57,13 @@ func minAVX512(x []float64) float64
 //go:noescape
 func residualsAVX512(dst []float64, a []float64, b []float64, ld int)
 
+// residualsRestAVX512 is
+//
+//	for j := range dst { dst[j], rest[j] = residual(dst[j], a, b[j:], ld), and what rounding left out of it }
+//
+//go:noescape
+func residualsRestAVX512(dst []float64, rest []float64, a []float64, b []float64, ld int)
+
 // residualsApartAVX512 is
 //
 //	for j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }

@@ -125,14 +125,31 @@ func Residuals(dst, a, b []float64, ld int) {
 	}
 }
 
-var residuals = func(dst, a, b []float64, ld int) {
+var residuals = func(dst, a, b []float64, ld int) { residualsOf(dst, nil, a, b, ld) }
+
+// ResidualsRest is Residuals, and writes to rest what rounding left out of each.
+func ResidualsRest(dst, rest, a, b []float64, ld int) {
+	rest = rest[:len(dst)]
+	switch {
+	case len(a) == 0:
+		clear(rest)
+	case len(dst) > 0:
+		_ = b[(len(a)-1)*ld+len(dst)-1]
+		residualsRest(dst, rest, a, b, ld)
+	}
+}
+
+var residualsRest = residualsOf
+
+// residualsOf is ResidualsRest, without a rest where it is nil.
+func residualsOf(dst, rest, a, b []float64, ld int) {
 	var lows [64]float64
-	for ; len(dst) > 0; dst, b = dst[min(len(dst), len(lows)):], b[min(len(b), len(lows)):] {
-		n := min(len(dst), len(lows))
-		sums, low := dst[:n], lows[:n]
+	for from := 0; from < len(dst); from += len(lows) {
+		n := min(len(dst)-from, len(lows))
+		sums, low := dst[from:from+n], lows[:n]
 		clear(low)
 		for k, v := range a {
-			for j, y := range b[k*ld:][:n] {
+			for j, y := range b[k*ld+from:][:n] {
 				s := sums[j]
 				p := float64(-v * y)
 				e := math.FMA(-v, y, -p)
@@ -143,8 +160,12 @@ var residuals = func(dst, a, b []float64, ld int) {
 			}
 		}
 		for j, s := range sums {
-			if r := s + low[j]; r-r == 0 {
-				sums[j] = r
+			r := s + low[j]
+			if r-r != 0 {
+				r = s
+			}
+			if sums[j] = r; rest != nil {
+				rest[from+j] = (s - r) + low[j]
 			}
 		}
 	}

@@ -367,6 +367,15 @@ func TestResiduals(t *testing.T) {
 			was := slices.Clone(dst.x)
 			Residuals(dst.x, a.x, b.x, ld)
 			dst.check(t, "Residuals")
+			again, rest, left := slices.Clone(was), guard(n, n%7), make([]float64, n)
+			ResidualsRest(again, rest.x, a.x, b.x, ld)
+			rest.check(t, "ResidualsRest")
+			residualsOf(slices.Clone(was), left, a.x, b.x, ld)
+			for j, v := range again {
+				if !same(v, dst.x[j]) || !same(rest.x[j], left[j]) {
+					t.Fatalf("element %d of %d, %d products, with its rest: %v and %v, want %v and %v", j, n, k, v, rest.x[j], dst.x[j], left[j])
+				}
+			}
 			for j, c := range was {
 				want := c
 				if k > 0 {

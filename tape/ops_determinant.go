@@ -23,7 +23,7 @@ var determinantRows = []Op{
 			}
 			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
-				f, e := h.DetBy(x[0], lu, perm, optional(x, 2))
+				f, e := h.DetBy(x[0], lu, perm, optional(x, 2), restOf(x[1]))
 				dst[0], dst[1] = f, float64(e)
 			})
 		}},
@@ -177,7 +177,7 @@ func (t *Tape) withFactors(a Ref) []Ref {
 	if n <= matrix.Expanded {
 		return []Ref{a}
 	}
-	f := t.withFirst(a)
+	f := t.withFirst(a, t.luAndRest(a))
 	args := append([]Ref{a}, f...)
 	det := t.view(opDeterminant, append(slices.Clone(s[:len(s)-2]), 1, 2), args...)
 	return append([]Ref{a, f[0], det}, f[1:]...)

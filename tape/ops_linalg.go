@@ -286,14 +286,17 @@ func onesOfTriangle(n, m int, upper bool, k int) *tensor.Tensor {
 
 // factors records one of the decompositions, or finds it: eigvalsh(A) asked for twice is
 // one function of A, which its second derivative at equal eigenvalues needs to know.
-func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref {
+func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref { return t.factorsAs(op, s, Attr{}, a) }
+
+// factorsAs is factors with an attribute, where there are none yet.
+func (t *Tape) factorsAs(op *Op, s tensor.Shape, attr Attr, a Ref) Ref {
 	const far = 1000
 	for r := Ref(len(t.ins)) - 1; r > a && r > Ref(len(t.ins))-far; r-- {
 		if t.ins[r].Op() == op && t.ins[r].args[0] == a {
 			return r
 		}
 	}
-	return t.record(op, s, Attr{}, a)
+	return t.record(op, s, attr, a)
 }
 
 // view records what a program sees of a decomposition, the second of args, or finds it.

@@ -13,9 +13,9 @@ import (
 var opLU, opFirstInverse, opInv, opLUSolve, opTriSolve, opLstsq, opScaleOf *Op
 
 var systemRows = []Op{
-	// opLU holds L and U in one matrix, and in a row below it the permutation. What is asked of
-	// one matrix reads the same factors: its determinant, inverse and solutions.
-	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
+	// opLU holds L and U in one matrix, in a row below it the permutation and, with Flag set, below that what rounding has
+	// left, for determinants. What is asked of one matrix reads the same factors: its determinant, inverse and solutions.
+	{As: &opLU, Matrices: 2, Name: "lu", Switches: [2]string{"rest"}, Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shapes[0])
 			if c.sideBySide(matrix.Laned(n)) {
@@ -23,7 +23,11 @@ var systemRows = []Op{
 				return
 			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
-				lu, perm := h.LU(a)
+				var rest matrix.Dense
+				if c.attr.Flag {
+					rest = matrix.Of(dst[n*n+n:], n, n)
+				}
+				lu, perm := h.LUAndRest(a, rest)
 				copy(dst, lu.Data)
 				for i, p := range perm {
 					dst[a.N*a.N+i] = float64(p)
@@ -279,13 +283,30 @@ func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 
 func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
 
+// luAndRest is lu for determinants, whose factors also say what rounding has left, unless others are there.
+func (t *Tape) luAndRest(a Ref) Ref {
+	s := t.Shape(a)
+	if n := last(s); matrix.KeepsRest(n) {
+		return t.factorsAs(opLU, plus(s, -2, n+1), Attr{Flag: true}, a)
+	}
+	return t.lu(a)
+}
+
+// restOf is what factors say that rounding has left, if they do.
+func restOf(f matrix.Dense) (rest matrix.Dense) {
+	if n := f.N; f.M > n+1 {
+		rest = matrix.Of(f.Data[n*n+n:], n, n)
+	}
+	return rest
+}
+
 func (t *Tape) inv(a Ref, who string) Ref {
-	return t.record(opInv, t.Shape(a), Attr{Text: who, Strong: t.strongly()}, append([]Ref{a}, t.withFirst(a)...)...)
+	return t.record(opInv, t.Shape(a), Attr{Text: who, Strong: t.strongly()}, append([]Ref{a}, t.withFirst(a, t.lu(a))...)...)
 }
 
 // withFirst are the factors of a and, where determinants and inverses share it, the first inverse.
-func (t *Tape) withFirst(a Ref) []Ref {
-	s, f := t.Shape(a), t.lu(a)
+func (t *Tape) withFirst(a, f Ref) []Ref {
+	s := t.Shape(a)
 	if !matrix.SharesInverse(last(s)) {
 		return []Ref{f}
 	}

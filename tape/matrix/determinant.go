@@ -30,18 +30,25 @@ func (h *Solver) Det(a Dense) (f float64, e int) {
 		return math.Frexp(f)
 	}
 	lu, perm := h.LU(a)
-	return h.DetBy(a, lu, perm, nil)
+	return h.DetBy(a, lu, perm, nil, Dense{})
 }
 
-// DetBy is Det by LU factors. Of first, which may be nil, it takes the first inverse.
-func (h *Solver) DetBy(a, lu Dense, perm []int, first []float64) (f float64, e int) {
+// DetBy is Det by LU factors. Of first and rest, which may have no numbers, it takes the first inverse, and what LUAndRest
+// has left.
+func (h *Solver) DetBy(a, lu Dense, perm []int, first []float64, rest Dense) (f float64, e int) {
 	if a.N > exactRows || ZeroPivot(lu) >= 0 {
 		return h.pivots(lu, perm, 1)
 	}
-	r, trace := h.factorRest(a, lu, perm), 0.0
+	r, trace := rest, 0.0
+	if r.Data == nil {
+		r = h.factorRest(a, lu, perm)
+	}
 	if SharesInverse(a.N) {
 		inv := h.transposed(h.firstInverse(lu, perm, first))
 		for i, p := range perm {
+			if rest.Data != nil { // whose rows are those of a
+				i = p
+			}
 			trace += kernels.Dot(inv.Row(p), r.Row(i))
 		}
 	} else {

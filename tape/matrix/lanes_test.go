@@ -64,7 +64,7 @@ func TestLanes(t *testing.T) {
 				h.Dets(a.Data, factors.Data, n, g, func(l int, f float64, e int) {
 					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
 					lu, perm := h.LU(m)
-					if want, we := h.DetBy(m, lu, perm, nil); !equals([]float64{f}, []float64{want}) || e != we {
+					if want, we := h.DetBy(m, lu, perm, nil, Dense{}); !equals([]float64{f}, []float64{want}) || e != we {
 						t.Errorf("determinant of matrix %d of %d with %d rows is %v 2^%d, alone %v 2^%d", l, g, n, f, e, want, we)
 					}
 					dets = append(dets, f, float64(e))
@@ -83,7 +83,7 @@ func TestLanes(t *testing.T) {
 				for l := range g {
 					m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
 					lu, perm := h.LU(m)
-					f, e := h.DetBy(m, lu, perm, nil)
+					f, e := h.DetBy(m, lu, perm, nil, Dense{})
 					h.Cofactors(want.Data, m, lu, perm, f, e, nil)
 					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
 						t.Fatalf("cofactors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got, want.Data)

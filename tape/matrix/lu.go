@@ -13,9 +13,15 @@ const exactRows = 64
 
 // LU factors a = P L U with partial pivoting: U and, below its diagonal, L, whose own are ones.
 // perm names the row of a that is row i of L U.
-func (h *Solver) LU(a Dense) (lu Dense, perm []int) {
+func (h *Solver) LU(a Dense) (lu Dense, perm []int) { return h.LUAndRest(a, Dense{}) }
+
+// KeepsRest reports whether LUAndRest says what is left of a matrix of n rows.
+func KeepsRest(n int) bool { return n > mostLaned && n <= exactRows }
+
+// LUAndRest is LU, and writes to rest, if it has numbers, what rounding has left: a - PᵀL U, up to what is small beside it.
+func (h *Solver) LUAndRest(a, rest Dense) (lu Dense, perm []int) {
 	n := a.N
-	f := luFactors{lu: h.clone(a), perm: h.Order(n)}
+	f := luFactors{lu: h.clone(a), perm: h.Order(n), rest: rest}
 	switch {
 	case n <= fewRows:
 		f.few()
@@ -33,6 +39,7 @@ type luFactors struct {
 	lu    Dense
 	perm  []int
 	panel []float64 // of the columns at work
+	rest  Dense     // what exact leaves, in the order of the matrix; without numbers: it is not kept
 }
 
 // exact computes the factors from sums with twice the digits, a column of L and a row of U at
@@ -41,24 +48,45 @@ func (f *luFactors) exact(h *Solver) {
 	defer h.free(h.used)
 	lu, n := f.lu, f.lu.N
 	lt, u := h.raw(n, n), h.raw(1, n).Data // the columns of L, as rows, and a column of U
+	keeps := f.rest.Data != nil
+	left, was := h.raw(1, n).Data, h.raw(1, n).Data // of a column
 	for k := range n {
 		column, known := lt.Row(k)[k:], u[:k]
 		gather(known, lu.Data[k:], n)
 		gather(column, lu.Data[k*n+k:], n)
-		kernels.Residuals(column, known, lt.Data[k:], n)
+		if keeps {
+			kernels.ResidualsRest(column, left[:n-k], known, lt.Data[k:], n)
+		} else {
+			kernels.Residuals(column, known, lt.Data[k:], n)
+		}
 		p, best := pivot(column)
 		if p > 0 {
 			exchange(lu.Row(k)[k+1:], lu.Row(k + p)[k+1:])
 			f.perm[k], f.perm[k+p] = f.perm[k+p], f.perm[k]
+			left[0], left[p] = left[p], left[0]
 			for j := k; j < (k+1)*n; j += n {
 				lt.Data[j], lt.Data[j+p] = lt.Data[j+p], lt.Data[j]
 			}
 		}
-		top := lu.Row(k)
+		top, from := lu.Row(k), lu.Data[min(k+1, n-1):]
 		gather(known, lt.Data[k:], n)
-		kernels.Residuals(top[k+1:], known, lu.Data[min(k+1, n-1):], n)
+		if keeps {
+			rest := f.rest.Row(f.perm[k])
+			rest[k] = left[0]
+			kernels.ResidualsRest(top[k+1:], rest[k+1:], known, from, n)
+			copy(was, column[1:])
+		} else {
+			kernels.Residuals(top[k+1:], known, from, n)
+		}
 		if top[k] = column[0]; best != 0 {
 			divide(column[1:], top[k])
+		}
+		if keeps { // and of the quotients
+			was := was[:n-k-1]
+			kernels.Axpy(was, -top[k], column[1:])
+			for i, v := range was {
+				f.rest.Data[f.perm[k+1+i]*n+k] = v + left[1+i]
+			}
 		}
 	}
 	l := h.transposed(lt)

@@ -107,8 +107,8 @@ func TestBlockedLU(t *testing.T) {
 	}
 }
 
-// TestFirstInverse holds determinants and inverses that take the first inverse from elsewhere to those that make it, and
-// determinants of diagonals with a product of two vectors to whole numbers.
+// TestFirstInverse holds determinants and inverses that take the first inverse from elsewhere to those that make it,
+// determinants of diagonals with a product of two vectors to whole numbers, and what factors leave to their residuals.
 func TestFirstInverse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 16))
 	h := Borrow(1, nil)
@@ -129,15 +129,34 @@ func TestFirstInverse(t *testing.T) {
 		lu, perm := h.LU(a)
 		first := make([]float64, n*n)
 		h.FirstInverse(first, lu, perm)
-		f, e := h.DetBy(a, lu, perm, nil)
+		f, e := h.DetBy(a, lu, perm, nil, Dense{})
 		if got := math.Ldexp(f, e); n <= exactRows && want != 0 && !(math.Abs(got-want) <= 0x1p-50*math.Abs(want)) { // the sum of the errors of the pivots is corrected
 			t.Errorf("determinant of %d rows is %v, want %v", n, got, want)
 		}
 		if !SharesInverse(n) {
 			continue
 		}
-		if f2, e2 := h.DetBy(a, lu, perm, first); f2 != f || e2 != e {
+		if f2, e2 := h.DetBy(a, lu, perm, first, Dense{}); f2 != f || e2 != e {
 			t.Errorf("determinant of %d rows differs with the first inverse from elsewhere", n)
+		}
+		if KeepsRest(n) {
+			rest, b := New(n, n), drawn(rng, n, n)
+			h.LUAndRest(a, rest)
+			f, e := h.DetBy(a, lu, perm, first, rest)
+			if got := math.Ldexp(f, e); want != 0 && !(math.Abs(got-want) <= 0x1p-50*math.Abs(want)) {
+				t.Errorf("determinant of %d rows by what their factors left is %v, want %v", n, got, want)
+			}
+			lu, perm := h.LUAndRest(b, rest)
+			if plain, _ := h.LU(b); !sameBits(lu, plain) {
+				t.Errorf("factors of %d rows differ where the rest is kept", n)
+			}
+			for i, r := 0, h.factorRest(b, lu, perm); i < n; i++ {
+				for j, w := range r.Row(i) {
+					if v := rest.Row(perm[i])[j]; !(math.Abs(v-w) <= 0x1p-90) { // of sums of numbers of size 1
+						t.Fatalf("factors of %d rows leave %v of element (%d, %d), want %v", n, v, perm[i], j, w)
+					}
+				}
+			}
 		}
 		got, want2 := New(n, n), New(n, n)
 		h.Inverse(got.Data, a, lu, perm, first)
@@ -438,7 +457,7 @@ func TestMemory(t *testing.T) {
 			"cofactor": func(h *Solver) []Dense {
 				x := New(n, n)
 				lu, p := h.LU(a)
-				f, e := h.DetBy(a, lu, p, nil)
+				f, e := h.DetBy(a, lu, p, nil, Dense{})
 				h.Cofactors(x.Data, a, lu, p, f, e, nil)
 				return []Dense{x}
 			},

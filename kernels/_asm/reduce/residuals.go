@@ -9,15 +9,20 @@ import (
 	"nabla/kernels/_asm/kit"
 )
 
-// residuals writes the kernel of residuals, or of residualsApart: sums of some vectors of dst, and
+// residuals writes the kernel of residuals, residualsRest or residualsApart: sums of some vectors of dst, and
 // beside them what they lose, stay in registers while k runs.
-func residuals(apart bool) {
+func residuals(apart, rest bool) {
 	name := "residuals" + kit.Suffix
-	if apart {
+	switch {
+	case rest:
+		name = "residualsRest" + kit.Suffix
+		TEXT(name, NOSPLIT, "func(dst, rest, a, b []float64, ld int)")
+		kit.Equals(name, "\tfor j := range dst { dst[j], rest[j] = residual(dst[j], a, b[j:], ld), and what rounding left out of it }")
+	case apart:
 		name = "residualsApart" + kit.Suffix
 		TEXT(name, NOSPLIT, "func(dst, a, b []float64, lda, ldb, m int)")
 		kit.Equals(name, "\tfor j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }")
-	} else {
+	default:
 		TEXT(name, NOSPLIT, "func(dst, a, b []float64, ld int)")
 		kit.Equals(name, "\tfor j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }")
 	}
@@ -26,6 +31,10 @@ func residuals(apart bool) {
 	r := &residue{dst: GP64(), n: GP64(), b: GP64(), a: GP64(), k: GP64(), ld: GP64(), apart: apart}
 	Load(Param("dst").Base(), r.dst)
 	Load(Param("dst").Len(), r.n)
+	if rest {
+		r.rest = GP64()
+		Load(Param("rest").Base(), r.rest)
+	}
 	Load(Param("a").Base(), r.a)
 	Load(Param("b").Base(), r.b)
 	if apart {
@@ -51,6 +60,9 @@ func residuals(apart bool) {
 		ADDQ(I32(int32(8*size)), r.b)
 		if apart {
 			ADDQ(I32(int32(8*size)), r.a)
+		}
+		if rest {
+			ADDQ(I32(int32(8*size)), r.rest)
 		}
 		SUBQ(Imm(size), r.n)
 		JGE(LabelRef(label))
@@ -79,6 +91,7 @@ type residue struct {
 
 	apart bool          // each column has factors of its own
 	lda   reg.GPVirtual // from one to the next
+	rest  reg.Register  // where what rounding leaves out goes; nil: nowhere
 }
 
 // columns does some vectors, of the last one what the mask has.
@@ -133,10 +146,17 @@ func (r *residue) columns(label string, vectors int, mask *kit.Mask) {
 	for j, s := range sum {
 		t := kit.Add(s, low[j])
 		finite := kit.Compare(kit.Sub(t, t), kit.EQ, zero())
-		if t = kit.Choose(finite, t, s); masked(j) {
-			kit.StoreMasked(t, *mask, at(r.dst, j))
-		} else {
-			VMOVUPD(t, at(r.dst, j))
+		t = kit.Choose(finite, t, s)
+		store := func(x v, base reg.Register) {
+			if masked(j) {
+				kit.StoreMasked(x, *mask, at(base, j))
+			} else {
+				VMOVUPD(x, at(base, j))
+			}
+		}
+		store(t, r.dst)
+		if r.rest != nil {
+			store(kit.Add(kit.Sub(s, t), low[j]), r.rest)
 		}
 	}
 }
