@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"nabla/tape/tensor"
@@ -438,8 +439,9 @@ var linalgOps = sync.OnceValue(func() map[string]func(*call) any {
 				return map2(x, y, func(a, b float64) float64 { return a * b })
 			}
 			kx, ky := x.Shape[len(x.Shape)-1], y.Shape[len(y.Shape)-1]
-			out := matmul(reshape(x, []int{len(x.Data) / max(kx, 1), kx}), lastTwo(reshape(y, []int{len(y.Data) / max(ky, 1), ky})))
-			return reshape(out, append(append([]int{}, x.Shape[:len(x.Shape)-1]...), y.Shape[:len(y.Shape)-1]...))
+			xs, ys := x.Shape[:len(x.Shape)-1], y.Shape[:len(y.Shape)-1]
+			out := matmul(reshape(x, []int{xs.Size(), kx}), lastTwo(reshape(y, []int{ys.Size(), ky})))
+			return reshape(out, slices.Concat(xs, ys))
 		},
 		"outer": func(c *call) any {
 			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
@@ -591,7 +593,10 @@ var linalgOps = sync.OnceValue(func() map[string]func(*call) any {
 		},
 		"lstsq": func(c *call) any {
 			a, b := c.tensor(0, "a"), c.tensor(1, "b")
-			at := lastTwo(a)
+			at, n := lastTwo(a), len(a.Shape)
+			if n > 1 && a.Shape[n-2] < a.Shape[n-1] { // the shortest of many
+				return matmul(at, toTensor((&call{name: "solve", pos: []any{matmul(a, at), b}}).do()))
+			}
 			return (&call{name: "solve", pos: []any{matmul(at, a), matmul(at, b)}}).do()
 		},
 	}
