@@ -225,6 +225,9 @@ func (t *Tape) follow(r Ref, i int, p batchPlace, size int) (batchPlace, bool) {
 		return t.followTake(r, p, size)
 	}
 	q, fine := t.followAxis(r, i, p.at)
+	if fine && len(p.rows) == 1 && p.inner == 1 && q < 0 && q >= -len(s) && s[len(s)+q] > 1 { // one row that was picked, broadcast
+		p.rows = slices.Repeat(p.rows, s[len(s)+q])
+	}
 	return batchPlace{q, p.inner, p.rows}, fine
 }
 

@@ -857,7 +857,7 @@ func TestWarnsOfBatch(t *testing.T) {
 		{"vmap(t -> sin(t)*sum(t))(x)", ""}, {"vmap(t -> t*sum(x))(x)", "mixes"}, {"vmap(vmap(t -> t^2))(x)", ""}, {"vmap(t -> t)(x.T)", "mixes"},
 		{"reshape(sin(reshape(x, -1)), (2, 2))", ""}, {"reshape(sort(reshape(x, -1)), (2, 2))", "mixes"},
 		{"vmap(t -> sum(t) > 4 ? sin(t) : sum(t)*t)(x)", ""}, {"vmap(t -> sum(t) > 4 ? t : [1, 2])(x)*x", ""}, // points that a vmap splits
-		{"vmap(t -> sum(t) > 4 ? t*sum(x) : t)(x)", "sum mixes"}, {"vmap(t -> sum(t) > 4 ? t : t^2)(x[[1, 0]])", "mixes"}, {"x[[1, 0]][[1, 0]]", ""}, {"x[[0, 0]]", "mixes"},
+		{"vmap(t -> sum(t) > 4 ? t*sum(x) : t)(x)", "sum mixes"}, {"vmap(t -> sum(t) > 4 ? t : t^2)(x[[1, 0]])", "mixes"}, {"x[[1, 0]][[1, 0]]", ""}, {"x[[0, 0]]", "mixes"}, {"(x[[-1]]*ones(2, 1))[[1, 0]]", "mixes"},
 		{"concat([x[:1], x[1:]])", "mixes"}, {"concat([x, ones(1, 2)])[[0, 1]]*x", ""}, {"concat([ones(1, 2), x])[[0, 1]] + x", "mixes"}, {"concat([ones(1, 2), x])[[0, 2]] + x", ""},
 		{"inv(y)", ""}, {"det(y)", ""}, {"solve(y, y)", ""}, {"eigvalsh(y)", ""}, {"inv(transpose(y, (1, 2, 0)))", "mixes"}, {"y @ [[1], [2]]", ""}, {"einsum(\"bij,jk->bik\", y, [[1, 2], [3, 4]])", ""},
 		{"conv1d(y, ones(2, 2, 1))", ""}, {"max_pool1d(y, 2)", ""}, {"conv1d(transpose(y, (1, 0, 2)), ones(2, 2, 1))", "mixes"},
