@@ -318,10 +318,15 @@ func (w *alongWorker) run(end int) {
 	}
 }
 
+// isFixed reports whether operand k is a value in memory, and no window.
+func (w *alongWorker) isFixed(k int) bool {
+	return w.tiling.direct[k] != nil && w.tp.direct[k] != None && !slices.Contains(w.windows, k)
+}
+
 // lead is where element from is of the first value in memory that is no window.
 func (w *alongWorker) lead(from int) uintptr {
 	for k, d := range w.tiling.direct {
-		if d != nil && w.tp.direct[k] != None && !slices.Contains(w.windows, k) {
+		if w.isFixed(k) {
 			return uintptr(unsafe.Pointer(&d[from-w.tiling.gone[k]]))
 		}
 	}
@@ -337,7 +342,7 @@ func (w *alongWorker) spreadWindows() {
 	var taken [lines]bool
 	lead := w.lead(w.from)
 	for k, d := range w.tiling.direct {
-		if d != nil && w.tp.direct[k] != None && !slices.Contains(w.windows, k) {
+		if w.isFixed(k) {
 			taken[(uintptr(unsafe.Pointer(&d[w.from-w.tiling.gone[k]]))-lead)/line%lines] = true
 		}
 	}
