@@ -51,9 +51,16 @@ func (t *Tape) looks(rs ...Ref) {
 	x.again()
 	t.Stats.add(x.p, 1)
 	t.Stats.Peak = max(t.Stats.Peak, x.p.peak)
+	x.tell(rs)
+}
+
+// tell keeps the values of rs with the tape.
+func (x *execution) tell(rs []Ref) {
 	for _, r := range rs {
-		t.keep(r, x.data(x.p.same[r]))
-		t.wasKept(r)
+		if !x.t.known(r) {
+			x.t.keep(r, x.data(x.p.same[r]))
+			x.t.wasKept(r)
+		}
 	}
 }
 
@@ -86,12 +93,7 @@ func (t *Tape) values(rs []Ref) *execution {
 	x.run()
 	t.busy = false
 	t.Stats.add(p, 1)
-	for _, r := range want {
-		if !t.known(r) {
-			t.keep(r, x.data(p.same[r]))
-			t.wasKept(r)
-		}
-	}
+	x.tell(want)
 	x.release()
 	return x
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"nabla/tape/matrix"
-	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -136,22 +135,13 @@ var linalgRows = []Op{
 			})
 		},
 		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // directions from one matrix, as those of its Jacobian
-			t, n := c.t, last(c.shape)
-			a, e := t.Args(c.r)[0], t.Args(c.r)[1]
-			together := matrix.Together(n)
-			if t.ins[a].batch != 0 || t.ins[c.r].batch != t.ins[e].batch || len(c.shapes[0]) != 2 || together == 1 {
+			n := last(c.shape)
+			if !c.lastDiffers() || !matrix.TakesTogether(n) {
 				return false
 			}
-			many := len(out) / (n * n)
-			pool.Split(c.threads, many*(n*n*n+leastWork), ceilDiv(many, together), func(first, end int) {
-				h := matrix.Borrow(1, t.check)
-				for g := first; g < end; g++ {
-					from, to := g*together*n*n, min((g+1)*together, many)*n*n
-					h.Begin()
-					h.ExpmAlong(out[from:to], matrix.Of(data[0], n, n), data[1][from:to])
-				}
-				h.Return()
-			})
+			h := matrix.Borrow(c.threads, c.t.check)
+			h.ExpmAlongAll(out, matrix.Of(data[0], n, n), data[1])
+			h.Return()
 			return true
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {

@@ -80,6 +80,15 @@ func (c *run) alone(tails []int, f func(h *matrix.Solver, dst []float64, x []mat
 	h.Return()
 }
 
+// lastDiffers reports whether the points of a batch have a last argument each, and share the others, of which the first is one
+// matrix.
+func (c *run) lastDiffers() bool {
+	t, args := c.t, c.t.Args(c.r)
+	k := len(args) - 1
+	return t.ins[c.r].batch == t.ins[args[k]].batch && len(c.shapes[0]) == 2 &&
+		!slices.ContainsFunc(args[:k], func(a Ref) bool { return t.ins[a].batch != 0 })
+}
+
 // matrixOf is a matrix of a shape of one or two axes; a vector is one of one row.
 func matrixOf(data []float64, s tensor.Shape) matrix.Dense {
 	m := 1

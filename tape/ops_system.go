@@ -81,13 +81,11 @@ var systemRows = []Op{
 			})
 		},
 		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one system, as those of its Jacobian
-			t, s := c.t, c.shapes[2]
-			a, f := t.Args(c.r)[0], t.Args(c.r)[1]
-			n := last(c.shapes[0])
-			if t.ins[a].batch != 0 || t.ins[f].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[2]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTogether(n, last(s), b.n*lead(lead(s)).Size()) {
+			s, n := c.shapes[2], last(c.shapes[0])
+			if !c.lastDiffers() || !matrix.SolvesTogether(n, last(s), b.n*lead(lead(s)).Size()) {
 				return false
 			}
-			h := matrix.Borrow(c.threads, t.check)
+			h := matrix.Borrow(c.threads, c.t.check)
 			lu, perm := factorsOf(h, matrix.Of(data[1], n+1, n))
 			if c.regular(lu, out) {
 				h.RefinedAll(out, matrix.Of(data[0], n, n), lu, perm, data[2], last(s), c.attr.Flag)
@@ -136,12 +134,11 @@ var systemRows = []Op{
 			})
 		},
 		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one triangle, as those of its Jacobian
-			t, s := c.t, c.shapes[1]
-			l, n := t.Args(c.r)[0], last(c.shapes[0])
-			if t.ins[l].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[1]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTrianglesTogether(n, last(s)) || !regularMatrices(data[0], n, n*n) {
+			s, n := c.shapes[1], last(c.shapes[0])
+			if !c.lastDiffers() || !matrix.SolvesTrianglesTogether(n, last(s)) || !regularMatrices(data[0], n, n*n) {
 				return false
 			}
-			h := matrix.Borrow(c.threads, t.check)
+			h := matrix.Borrow(c.threads, c.t.check)
 			h.TriSolveAll(out, matrix.Of(data[0], n, n), data[1], last(s), c.attr.Flag, c.attr.Flag2)
 			h.Return()
 			return true

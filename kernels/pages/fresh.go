@@ -24,11 +24,12 @@ func Fresh[T float32 | float64](n int) []T {
 		debug.FreeOSMemory()
 	}
 	var b strings.Builder
-	b.Grow(n*size + room(n*size))
+	more := room(n * size)
+	b.Grow(n*size + more)
 	b.WriteByte(0) // an empty string need not say where it is
 	at := unsafe.Pointer(unsafe.StringData(b.String()))
-	made.Add(int64(n*size + room(n*size)))
-	if room(n*size) > 0 {
+	made.Add(int64(n*size + more))
+	if more > 0 {
 		at = unsafe.Add(at, begin(uintptr(at)))
 	}
 	m := unsafe.Slice((*T)(at), n)

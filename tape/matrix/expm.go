@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 )
 
 // A Pair is a matrix X and its derivatives DX along directions, side by side; along none, DX has no numbers.
@@ -116,10 +117,29 @@ func (h *Solver) ExpmAlong(dst []float64, a Dense, e []float64) {
 	}
 }
 
-// Together is how many directions from a matrix of n rows are taken together.
-func Together(n int) int { return max(1, mostTaken/(n*n)) }
+// TakesTogether reports whether ExpmAlongAll takes directions from a matrix of n rows together.
+func TakesTogether(n int) bool { return mostTaken/(n*n) > 1 }
 
-// mostTaken is how many numbers they have: with half as many, Jacobians of expm of 8 and 20 rows took 1.1 and 1.2 times as
+// ExpmAlongAll is ExpmAlong of any number of directions.
+func (h *Solver) ExpmAlongAll(dst []float64, a Dense, e []float64) {
+	h.inGroups(a.N, len(a.Data), len(e), func(own *Solver, from, to int) { own.ExpmAlong(dst[from:to], a, e[from:to]) })
+}
+
+// inGroups has threads work on size numbers, those from one to before another at a time with a solver of their own: some of
+// the many things of each numbers for which a matrix of n rows is worked with.
+func (h *Solver) inGroups(n, each, size int, f func(own *Solver, from, to int)) {
+	group := max(1, mostTaken/each) * each
+	pool.Split(h.Threads, 8*n*size, (size+group-1)/group, func(lo, hi int) {
+		own := Borrow(1, h.Check)
+		for from := lo * group; from < min(hi*group, size); from += group {
+			own.Begin()
+			f(own, from, min(from+group, size))
+		}
+		own.Return()
+	})
+}
+
+// mostTaken is how many numbers are worked on together: with half as many, Jacobians of expm of 8 and 20 rows took 1.1 and 1.2 times as
 // long, with twice as many as long.
 const mostTaken = 1 << 12
 

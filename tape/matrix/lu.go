@@ -52,8 +52,8 @@ func (f *luFactors) exact(h *Solver) {
 	left, was := h.raw(1, n).Data, h.raw(1, n).Data // of a column
 	for k := range n {
 		column, known := lt.Row(k)[k:], u[:k]
-		gather(known, lu.Data[k:], n)
-		gather(column, lu.Data[k*n+k:], n)
+		kernels.Strided(known, lu.Data[k:], n)
+		kernels.Strided(column, lu.Data[k*n+k:], n)
 		if keeps {
 			kernels.ResidualsRest(column, left[:n-k], known, lt.Data[k:], n)
 		} else {
@@ -69,7 +69,7 @@ func (f *luFactors) exact(h *Solver) {
 			}
 		}
 		top, from := lu.Row(k), lu.Data[min(k+1, n-1):]
-		gather(known, lt.Data[k:], n)
+		kernels.Strided(known, lt.Data[k:], n)
 		if keeps {
 			rest := f.rest.Row(f.perm[k])
 			rest[k] = left[0]
@@ -92,13 +92,6 @@ func (f *luFactors) exact(h *Solver) {
 	l := h.transposed(lt)
 	for i := range n {
 		copy(lu.Row(i)[:i], l.Row(i))
-	}
-}
-
-// gather copies to dst numbers of x that are ld apart.
-func gather(dst, x []float64, ld int) {
-	for i := range dst {
-		dst[i] = x[i*ld]
 	}
 }
 

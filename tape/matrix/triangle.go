@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"nabla/kernels"
-	"nabla/tape/pool"
 )
 
 // TriSolve overwrites b with the solution of op(l) x = b; op is the transpose if trans is set.
@@ -20,20 +19,11 @@ func SolvesTrianglesTogether(n, k int) bool { return k <= shortRows && isShort(n
 // TriSolveAll is TriSolve of each of many right sides of k columns, which stand one behind the other in b as the solutions
 // in dst: the same bits.
 func (h *Solver) TriSolveAll(dst []float64, l Dense, b []float64, k int, upper, trans bool) {
-	each := l.N * k
-	many := len(b) / each
-	group := max(1, mostTaken/each)
-	pool.Split(h.Threads, 8*l.N*len(b), (many+group-1)/group, func(lo, hi int) {
-		own := Borrow(1, h.Check)
-		for g := lo; g < hi; g++ {
-			from, to := g*group*each, min((g+1)*group, many)*each
-			own.Begin()
-			x := own.raw(l.N, (to-from)/l.N)
-			swapBlocks(x.Data, b[from:to], x.N/k, l.N, k)
-			own.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, x.all(), k)
-			swapBlocks(dst[from:to], x.Data, l.N, x.N/k, k)
-		}
-		own.Return()
+	h.inGroups(l.N, l.N*k, len(b), func(own *Solver, from, to int) {
+		x := own.raw(l.N, (to-from)/l.N)
+		swapBlocks(x.Data, b[from:to], x.N/k, l.N, k)
+		own.solveTriangle(triangle{part: l.all(), upper: upper, trans: trans}, x.all(), k)
+		swapBlocks(dst[from:to], x.Data, l.N, x.N/k, k)
 	})
 }
 
