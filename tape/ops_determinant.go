@@ -70,14 +70,14 @@ var determinantRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
 	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A, *F", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T, given the factors of A and its determinant", Lead: true,
 		Run: func(c *run) {
+			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedExpansion(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.ExpandedCofactors(dst, x[0], n, g) })
+				return
+			}
 			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedInverse(n)) {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
 					h.CofactorsBy(dst, x[0], x[1], x[2], n, g)
 				})
-				return
-			}
-			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedExpansion(n)) {
-				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.ExpandedCofactors(dst, x[0], n, g) })
 				return
 			}
 			c.eachOf([]int{2, 2, 2, 2, 2}[4-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {

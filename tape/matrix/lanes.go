@@ -69,7 +69,7 @@ func Laned(n int) bool { return n >= leastLaned && n <= mostLaned }
 func LanedDeterminant(n int) bool { return n >= leastLaned && n <= mostLanedInverse }
 
 // LanedInverse reports whether their inverses are.
-func LanedInverse(n int) bool { return LanedDeterminant(n) && n > fewInverse }
+func LanedInverse(n int) bool { return LanedDeterminant(n) }
 
 // LUs writes to dst the factors of g matrices of n rows, as LU has them, each with its permutation in a
 // row below.
@@ -236,27 +236,12 @@ func (h *Solver) crossLanes(dst, a, b, c, d, minusB []float64) {
 // Solutions writes the solutions of g systems of n rows with k right sides each, as Refined has them by
 // factors that LUs or LU wrote.
 func (h *Solver) Solutions(dst, a, factors, b []float64, n, k, g int, trans bool) {
-	s := lanedSystem{lu: h.lanes(factors, n, g), t: h.raw(1, g).Data, from: h.Order(n * g)}
-	for i, p := range s.lu.from(n, 0)[:n*g] {
-		s.from[i] = int(p)*g + i%g
-	}
-	x, m := h.lanes(b, k, g), h.lanes(a, n, g)
-	side, more := h.laned(n, 1, g), h.laned(n, 1, g) // of one right side
+	s, x, side := h.lanedSystemOf(a, factors, n, g, trans), h.lanes(b, k, g), h.laned(n, 1, g)
 	for j := range k {
 		for i := range n {
 			copy(side.at(i, 0), x.at(i, j))
 		}
-		copy(more.d, side.d)
-		s.solve(h, side, trans)
-		for i := range n {
-			row, apart := m.from(i, 0), g
-			if trans {
-				row, apart = m.from(0, i), n*g
-			}
-			kernels.ResidualsApart(more.at(i, 0), side.d, row, g, apart, n)
-		}
-		s.solve(h, more, trans)
-		h.correctLanes(side, more)
+		s.refine(h, side)
 		for i := range n {
 			copy(x.at(i, j), side.at(i, 0))
 		}
@@ -289,17 +274,44 @@ func (h *Solver) correctLanes(x, more laned) {
 	kernels.Add(x.d, x.d, more.d)
 }
 
-// A lanedSystem are the factors of systems side by side, each with its permutation in a row below.
+// A lanedSystem are systems of op(a), for matrices a side by side, and their factors, each with its permutation in a row below.
 type lanedSystem struct {
-	lu   laned
-	t    []float64
-	from []int // where each number of a right side is in the order of the factors
+	a, lu laned
+	trans bool
+	t     []float64
+	more  laned
+	from  []int // where each number of a right side is in the order of the factors
+}
+
+// lanedSystemOf is that of g matrices of n rows with factors that LUs or LU wrote.
+func (h *Solver) lanedSystemOf(a, factors []float64, n, g int, trans bool) *lanedSystem {
+	s := &lanedSystem{h.lanes(a, n, g), h.lanes(factors, n, g), trans, h.raw(1, g).Data, h.laned(n, 1, g), h.Order(n * g)}
+	for i, p := range s.lu.from(n, 0)[:n*g] {
+		s.from[i] = int(p)*g + i%g
+	}
+	return s
+}
+
+// refine overwrites one right side of each with the solution, as fewSystem.refine does.
+func (s *lanedSystem) refine(h *Solver, side laned) {
+	n, g, rest := s.a.n, side.g, s.more
+	copy(rest.d, side.d)
+	s.solve(h, side)
+	for i := range n {
+		row, apart := s.a.from(i, 0), g
+		if s.trans {
+			row, apart = s.a.from(0, i), n*g
+		}
+		kernels.ResidualsApart(rest.at(i, 0), side.d, row, g, apart, n)
+	}
+	s.solve(h, rest)
+	h.correctLanes(side, rest)
 }
 
 // solve overwrites x with the solutions by the factors alone, as fewSystem.solve does.
-func (s *lanedSystem) solve(h *Solver, x laned, trans bool) {
+func (s *lanedSystem) solve(h *Solver, x laned) {
 	defer h.free(h.used)
-	n, g := s.lu.n, x.g
+	n, g, trans := s.lu.n, x.g, s.trans
 	y := h.laned(n, 1, g)
 	if trans {
 		copy(y.d, x.d)
@@ -437,6 +449,17 @@ func (x laned) solve(b laned, upper, trans, unit bool) {
 
 // Inverses writes the inverses of g matrices of n rows, as Inverse does by factors that LUs wrote.
 func (h *Solver) Inverses(dst, a, factors []float64, n, g int) {
+	if n <= fewInverse {
+		s, inv, row := h.lanedSystemOf(a, factors, n, g, true), h.laned(n, n, g), h.laned(n, 1, g)
+		for j := range n {
+			clear(row.d)
+			kernels.Fill(row.at(j, 0), 1)
+			s.refine(h, row)
+			copy(inv.from(j, 0), row.d)
+		}
+		inv.apart(dst, n*n)
+		return
+	}
 	x, lu := h.lanes(a, n, g), h.lanes(factors, n, g)
 	one, inv := h.zeros(n, n, g), h.zeros(n, n, g)
 	for i := range n {

@@ -73,20 +73,19 @@ func TestLanes(t *testing.T) {
 					t.Errorf("%d determinants of %d", len(dets)/2, g)
 				}
 				if !LanedInverse(n) {
-					if n > fewInverse {
-						t.Errorf("no inverses of %d rows", n)
-					}
-					continue
+					t.Errorf("no inverses of %d rows", n)
 				}
-				cofactors := New(g*n, n)
-				h.CofactorsBy(cofactors.Data, a.Data, factors.Data, dets, n, g)
-				for l := range g {
-					m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
-					lu, perm := h.LU(m)
-					f, e := h.DetBy(m, lu, perm, nil, Dense{})
-					h.Cofactors(want.Data, m, lu, perm, f, e, nil)
-					if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
-						t.Fatalf("cofactors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got, want.Data)
+				if n > Expanded { // fewer rows need no factors
+					cofactors := New(g*n, n)
+					h.CofactorsBy(cofactors.Data, a.Data, factors.Data, dets, n, g)
+					for l := range g {
+						m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
+						lu, perm := h.LU(m)
+						f, e := h.DetBy(m, lu, perm, nil, Dense{})
+						h.Cofactors(want.Data, m, lu, perm, f, e, nil)
+						if got := cofactors.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
+							t.Fatalf("cofactors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got, want.Data)
+						}
 					}
 				}
 				inverses := New(g*n, n)
