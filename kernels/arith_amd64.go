@@ -52,6 +52,7 @@ func avx2Arith() []override {
 		&at[accumulating4]{&Accumulate4, accumulate4AVX2},
 		&at[axpying]{&Axpy, axpyAVX2},
 		&at[rotating]{&rotate, rotateAVX2},
+		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeAVX2},
 		&at[axpying4]{&Axpy4, axpy4AVX2},
 	}
 }
@@ -141,6 +142,7 @@ func avx512Arith() []override {
 		&at[accumulating4]{&Accumulate4, accumulate4AVX512},
 		&at[axpying]{&Axpy, axpyAVX512},
 		&at[rotating]{&rotate, rotateAVX512},
+		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeAVX512},
 		&at[axpying4]{&Axpy4, axpy4AVX512},
 	}
 }

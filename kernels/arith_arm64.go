@@ -52,6 +52,7 @@ func neonArith() []override {
 		&at[accumulating4]{&Accumulate4, accumulate4NEON},
 		&at[axpying]{&Axpy, axpyNEON},
 		&at[rotating]{&rotate, rotateNEON},
+		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeNEON},
 		&at[axpying4]{&Axpy4, axpy4NEON},
 	}
 }

@@ -5928,6 +5928,166 @@ end:
 short:
 	JMP ·short(SB)
 
+// func diagonalizeAVX2(p []float64, q []float64, off []float64, s []float64, tau []float64, much float64)
+// Requires: AVX, FMA3
+TEXT ·diagonalizeAVX2(SB), NOSPLIT, $0-128
+	MOVQ         p_len+8(FP), AX
+	CMPQ         q_len+32(FP), AX
+	JLT          short
+	CMPQ         off_len+56(FP), AX
+	JLT          short
+	CMPQ         s_len+80(FP), AX
+	JLT          short
+	CMPQ         tau_len+104(FP), AX
+	JLT          short
+	MOVQ         p_base+0(FP), CX
+	MOVQ         q_base+24(FP), DX
+	MOVQ         off_base+48(FP), BX
+	MOVQ         s_base+72(FP), SI
+	MOVQ         tau_base+96(FP), DI
+	VBROADCASTSD much+120(FP), Y0
+	LEAQ         constants<>+0(SB), R8
+	ADDQ         $0x3f, R8
+	ANDQ         $-64, R8
+	XORQ         R9, R9
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMOVUPD      (BX)(R9*8), Y3
+	VSUBPD       Y1, Y2, Y4
+	VMULPD       256(R8), Y4, Y5
+	VDIVPD       Y3, Y5, Y5
+	VANDPD       384(R8), Y5, Y6
+	VMOVUPD      (R8), Y7
+	VANDPD       384(R8), Y7, Y7
+	VANDPD       512(R8), Y5, Y8
+	VORPD        Y8, Y7, Y7
+	VMOVUPD      Y5, Y8
+	VFMADD213PD  (R8), Y5, Y8
+	VSQRTPD      Y8, Y8
+	VADDPD       Y8, Y6, Y8
+	VDIVPD       Y8, Y7, Y7
+	VCMPPD       $0x11, 640(R8), Y6, Y8
+	VMOVUPD      256(R8), Y9
+	VDIVPD       Y5, Y9, Y5
+	VBLENDVPD    Y8, Y7, Y5, Y5
+	VMOVUPD      (R8), Y7
+	VMOVUPD      Y5, Y8
+	VFMADD213PD  (R8), Y5, Y8
+	VSQRTPD      Y8, Y8
+	VDIVPD       Y8, Y7, Y7
+	VMULPD       Y7, Y5, Y5
+	VDIVPD       Y7, Y5, Y8
+	VCMPPD       $0x11, 768(R8), Y6, Y6
+	VANDPD       Y5, Y6, Y5
+	VDIVPD       Y4, Y3, Y4
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VADDPD       (R8), Y7, Y6
+	VDIVPD       Y6, Y5, Y6
+	VANDPD       384(R8), Y3, Y7
+	VMULPD       Y0, Y7, Y7
+	VCMPPD       $0x04, 128(R8), Y3, Y8
+	VANDPD       384(R8), Y1, Y9
+	VADDPD       Y7, Y9, Y10
+	VCMPPD       $0x00, Y9, Y10, Y9
+	VANDPD       384(R8), Y2, Y10
+	VADDPD       Y7, Y10, Y7
+	VCMPPD       $0x00, Y10, Y7, Y7
+	VANDPD       Y7, Y9, Y7
+	VANDNPD      Y8, Y7, Y7
+	VMOVUPD      Y1, Y8
+	VFNMADD231PD Y3, Y4, Y8
+	VBLENDVPD    Y7, Y8, Y1, Y1
+	VMOVUPD      Y2, Y8
+	VFMADD231PD  Y3, Y4, Y8
+	VBLENDVPD    Y7, Y8, Y2, Y2
+	VMOVUPD      128(R8), Y3
+	VANDPD       Y5, Y7, Y4
+	VANDPD       Y6, Y7, Y5
+	VMOVUPD      Y1, (CX)(R9*8)
+	VMOVUPD      Y2, (DX)(R9*8)
+	VMOVUPD      Y3, (BX)(R9*8)
+	VMOVUPD      Y4, (SI)(R9*8)
+	VMOVUPD      Y5, (DI)(R9*8)
+	ADDQ         $0x04, R9
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         AX
+	VMOVUPD      32(R10)(AX*8), Y1
+	VMASKMOVPD   (CX)(R9*8), Y1, Y2
+	VMASKMOVPD   (DX)(R9*8), Y1, Y3
+	VMASKMOVPD   (BX)(R9*8), Y1, Y4
+	VSUBPD       Y2, Y3, Y5
+	VMULPD       256(R8), Y5, Y6
+	VDIVPD       Y4, Y6, Y6
+	VANDPD       384(R8), Y6, Y7
+	VMOVUPD      (R8), Y8
+	VANDPD       384(R8), Y8, Y8
+	VANDPD       512(R8), Y6, Y9
+	VORPD        Y9, Y8, Y8
+	VMOVUPD      Y6, Y9
+	VFMADD213PD  (R8), Y6, Y9
+	VSQRTPD      Y9, Y9
+	VADDPD       Y9, Y7, Y9
+	VDIVPD       Y9, Y8, Y8
+	VCMPPD       $0x11, 640(R8), Y7, Y9
+	VMOVUPD      256(R8), Y10
+	VDIVPD       Y6, Y10, Y6
+	VBLENDVPD    Y9, Y8, Y6, Y6
+	VMOVUPD      (R8), Y8
+	VMOVUPD      Y6, Y9
+	VFMADD213PD  (R8), Y6, Y9
+	VSQRTPD      Y9, Y9
+	VDIVPD       Y9, Y8, Y8
+	VMULPD       Y8, Y6, Y6
+	VDIVPD       Y8, Y6, Y9
+	VCMPPD       $0x11, 768(R8), Y7, Y7
+	VANDPD       Y6, Y7, Y6
+	VDIVPD       Y5, Y4, Y5
+	VBLENDVPD    Y7, Y9, Y5, Y5
+	VADDPD       (R8), Y8, Y7
+	VDIVPD       Y7, Y6, Y7
+	VANDPD       384(R8), Y4, Y8
+	VMULPD       Y0, Y8, Y0
+	VCMPPD       $0x04, 128(R8), Y4, Y8
+	VANDPD       384(R8), Y2, Y9
+	VADDPD       Y0, Y9, Y10
+	VCMPPD       $0x00, Y9, Y10, Y9
+	VANDPD       384(R8), Y3, Y10
+	VADDPD       Y0, Y10, Y0
+	VCMPPD       $0x00, Y10, Y0, Y0
+	VANDPD       Y0, Y9, Y0
+	VANDNPD      Y8, Y0, Y0
+	VMOVUPD      Y2, Y8
+	VFNMADD231PD Y4, Y5, Y8
+	VBLENDVPD    Y0, Y8, Y2, Y2
+	VMOVUPD      Y3, Y8
+	VFMADD231PD  Y4, Y5, Y8
+	VBLENDVPD    Y0, Y8, Y3, Y3
+	VMOVUPD      128(R8), Y4
+	VANDPD       Y6, Y0, Y5
+	VANDPD       Y7, Y0, Y0
+	VMASKMOVPD   Y2, Y1, (CX)(R9*8)
+	VMASKMOVPD   Y3, Y1, (DX)(R9*8)
+	VMASKMOVPD   Y4, Y1, (BX)(R9*8)
+	VMASKMOVPD   Y5, Y1, (SI)(R9*8)
+	VMASKMOVPD   Y0, Y1, (DI)(R9*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX2(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX
 TEXT ·addAddAVX2(SB), NOSPLIT, $0-96
@@ -8062,6 +8222,120 @@ DATA w4310000000000000<>+40(SB)/8, $0x4310000000000000
 DATA w4310000000000000<>+48(SB)/8, $0x4310000000000000
 DATA w4310000000000000<>+56(SB)/8, $0x4310000000000000
 GLOBL w4310000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA constants<>+0(SB)/8, $0x3ff0000000000000
+DATA constants<>+8(SB)/8, $0x3ff0000000000000
+DATA constants<>+16(SB)/8, $0x3ff0000000000000
+DATA constants<>+24(SB)/8, $0x3ff0000000000000
+DATA constants<>+32(SB)/8, $0x3ff0000000000000
+DATA constants<>+40(SB)/8, $0x3ff0000000000000
+DATA constants<>+48(SB)/8, $0x3ff0000000000000
+DATA constants<>+56(SB)/8, $0x3ff0000000000000
+DATA constants<>+64(SB)/8, $0x3ff0000000000000
+DATA constants<>+72(SB)/8, $0x3ff0000000000000
+DATA constants<>+80(SB)/8, $0x3ff0000000000000
+DATA constants<>+88(SB)/8, $0x3ff0000000000000
+DATA constants<>+96(SB)/8, $0x3ff0000000000000
+DATA constants<>+104(SB)/8, $0x3ff0000000000000
+DATA constants<>+112(SB)/8, $0x3ff0000000000000
+DATA constants<>+120(SB)/8, $0x3ff0000000000000
+DATA constants<>+128(SB)/8, $0x0000000000000000
+DATA constants<>+136(SB)/8, $0x0000000000000000
+DATA constants<>+144(SB)/8, $0x0000000000000000
+DATA constants<>+152(SB)/8, $0x0000000000000000
+DATA constants<>+160(SB)/8, $0x0000000000000000
+DATA constants<>+168(SB)/8, $0x0000000000000000
+DATA constants<>+176(SB)/8, $0x0000000000000000
+DATA constants<>+184(SB)/8, $0x0000000000000000
+DATA constants<>+192(SB)/8, $0x0000000000000000
+DATA constants<>+200(SB)/8, $0x0000000000000000
+DATA constants<>+208(SB)/8, $0x0000000000000000
+DATA constants<>+216(SB)/8, $0x0000000000000000
+DATA constants<>+224(SB)/8, $0x0000000000000000
+DATA constants<>+232(SB)/8, $0x0000000000000000
+DATA constants<>+240(SB)/8, $0x0000000000000000
+DATA constants<>+248(SB)/8, $0x0000000000000000
+DATA constants<>+256(SB)/8, $0x3fe0000000000000
+DATA constants<>+264(SB)/8, $0x3fe0000000000000
+DATA constants<>+272(SB)/8, $0x3fe0000000000000
+DATA constants<>+280(SB)/8, $0x3fe0000000000000
+DATA constants<>+288(SB)/8, $0x3fe0000000000000
+DATA constants<>+296(SB)/8, $0x3fe0000000000000
+DATA constants<>+304(SB)/8, $0x3fe0000000000000
+DATA constants<>+312(SB)/8, $0x3fe0000000000000
+DATA constants<>+320(SB)/8, $0x3fe0000000000000
+DATA constants<>+328(SB)/8, $0x3fe0000000000000
+DATA constants<>+336(SB)/8, $0x3fe0000000000000
+DATA constants<>+344(SB)/8, $0x3fe0000000000000
+DATA constants<>+352(SB)/8, $0x3fe0000000000000
+DATA constants<>+360(SB)/8, $0x3fe0000000000000
+DATA constants<>+368(SB)/8, $0x3fe0000000000000
+DATA constants<>+376(SB)/8, $0x3fe0000000000000
+DATA constants<>+384(SB)/8, $0x7fffffffffffffff
+DATA constants<>+392(SB)/8, $0x7fffffffffffffff
+DATA constants<>+400(SB)/8, $0x7fffffffffffffff
+DATA constants<>+408(SB)/8, $0x7fffffffffffffff
+DATA constants<>+416(SB)/8, $0x7fffffffffffffff
+DATA constants<>+424(SB)/8, $0x7fffffffffffffff
+DATA constants<>+432(SB)/8, $0x7fffffffffffffff
+DATA constants<>+440(SB)/8, $0x7fffffffffffffff
+DATA constants<>+448(SB)/8, $0x7fffffffffffffff
+DATA constants<>+456(SB)/8, $0x7fffffffffffffff
+DATA constants<>+464(SB)/8, $0x7fffffffffffffff
+DATA constants<>+472(SB)/8, $0x7fffffffffffffff
+DATA constants<>+480(SB)/8, $0x7fffffffffffffff
+DATA constants<>+488(SB)/8, $0x7fffffffffffffff
+DATA constants<>+496(SB)/8, $0x7fffffffffffffff
+DATA constants<>+504(SB)/8, $0x7fffffffffffffff
+DATA constants<>+512(SB)/8, $0x8000000000000000
+DATA constants<>+520(SB)/8, $0x8000000000000000
+DATA constants<>+528(SB)/8, $0x8000000000000000
+DATA constants<>+536(SB)/8, $0x8000000000000000
+DATA constants<>+544(SB)/8, $0x8000000000000000
+DATA constants<>+552(SB)/8, $0x8000000000000000
+DATA constants<>+560(SB)/8, $0x8000000000000000
+DATA constants<>+568(SB)/8, $0x8000000000000000
+DATA constants<>+576(SB)/8, $0x8000000000000000
+DATA constants<>+584(SB)/8, $0x8000000000000000
+DATA constants<>+592(SB)/8, $0x8000000000000000
+DATA constants<>+600(SB)/8, $0x8000000000000000
+DATA constants<>+608(SB)/8, $0x8000000000000000
+DATA constants<>+616(SB)/8, $0x8000000000000000
+DATA constants<>+624(SB)/8, $0x8000000000000000
+DATA constants<>+632(SB)/8, $0x8000000000000000
+DATA constants<>+640(SB)/8, $0x5f30000000000000
+DATA constants<>+648(SB)/8, $0x5f30000000000000
+DATA constants<>+656(SB)/8, $0x5f30000000000000
+DATA constants<>+664(SB)/8, $0x5f30000000000000
+DATA constants<>+672(SB)/8, $0x5f30000000000000
+DATA constants<>+680(SB)/8, $0x5f30000000000000
+DATA constants<>+688(SB)/8, $0x5f30000000000000
+DATA constants<>+696(SB)/8, $0x5f30000000000000
+DATA constants<>+704(SB)/8, $0x5f30000000000000
+DATA constants<>+712(SB)/8, $0x5f30000000000000
+DATA constants<>+720(SB)/8, $0x5f30000000000000
+DATA constants<>+728(SB)/8, $0x5f30000000000000
+DATA constants<>+736(SB)/8, $0x5f30000000000000
+DATA constants<>+744(SB)/8, $0x5f30000000000000
+DATA constants<>+752(SB)/8, $0x5f30000000000000
+DATA constants<>+760(SB)/8, $0x5f30000000000000
+DATA constants<>+768(SB)/8, $0x7ff0000000000000
+DATA constants<>+776(SB)/8, $0x7ff0000000000000
+DATA constants<>+784(SB)/8, $0x7ff0000000000000
+DATA constants<>+792(SB)/8, $0x7ff0000000000000
+DATA constants<>+800(SB)/8, $0x7ff0000000000000
+DATA constants<>+808(SB)/8, $0x7ff0000000000000
+DATA constants<>+816(SB)/8, $0x7ff0000000000000
+DATA constants<>+824(SB)/8, $0x7ff0000000000000
+DATA constants<>+832(SB)/8, $0x7ff0000000000000
+DATA constants<>+840(SB)/8, $0x7ff0000000000000
+DATA constants<>+848(SB)/8, $0x7ff0000000000000
+DATA constants<>+856(SB)/8, $0x7ff0000000000000
+DATA constants<>+864(SB)/8, $0x7ff0000000000000
+DATA constants<>+872(SB)/8, $0x7ff0000000000000
+DATA constants<>+880(SB)/8, $0x7ff0000000000000
+DATA constants<>+888(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $896
 
 DATA entries<>+0(SB)/8, $·negAVX2(SB)
 DATA entries<>+8(SB)/8, $·absAVX2(SB)

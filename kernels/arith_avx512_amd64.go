@@ -326,6 +326,13 @@ func copyAVX512(dst []float64, x []float64)
 //go:noescape
 func rotateAVX512(x []float64, y []float64, s float64, tau float64)
 
+// diagonalizeAVX512 is
+//
+//	for i, o := range off { p[i], q[i], s[i], tau[i] = DiagonalizeOf(p[i], q[i], o, much); off[i] = 0 }
+//
+//go:noescape
+func diagonalizeAVX512(p []float64, q []float64, off []float64, s []float64, tau []float64, much float64)
+
 // addAddAVX512 is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

@@ -3533,6 +3533,162 @@ end:
 short:
 	JMP ·short(SB)
 
+// func diagonalizeAVX512(p []float64, q []float64, off []float64, s []float64, tau []float64, much float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·diagonalizeAVX512(SB), NOSPLIT, $0-128
+	MOVQ         p_len+8(FP), AX
+	CMPQ         q_len+32(FP), AX
+	JLT          short
+	CMPQ         off_len+56(FP), AX
+	JLT          short
+	CMPQ         s_len+80(FP), AX
+	JLT          short
+	CMPQ         tau_len+104(FP), AX
+	JLT          short
+	MOVQ         p_base+0(FP), CX
+	MOVQ         q_base+24(FP), DX
+	MOVQ         off_base+48(FP), BX
+	MOVQ         s_base+72(FP), SI
+	MOVQ         tau_base+96(FP), DI
+	VBROADCASTSD much+120(FP), Z0
+	LEAQ         constants<>+0(SB), R8
+	ADDQ         $0x3f, R8
+	ANDQ         $-64, R8
+	XORQ         R9, R9
+	SUBQ         $0x08, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (CX)(R9*8), Z1
+	VMOVUPD      (DX)(R9*8), Z2
+	VMOVUPD      (BX)(R9*8), Z3
+	VSUBPD       Z1, Z2, Z4
+	VMULPD       256(R8), Z4, Z5
+	VDIVPD       Z3, Z5, Z5
+	VANDPD       384(R8), Z5, Z14
+	VMOVUPD      (R8), Z15
+	VPTERNLOGQ   $0xd8, 512(R8), Z5, Z15
+	VMOVUPD      Z5, Z16
+	VFMADD213PD  (R8), Z5, Z16
+	VSQRTPD      Z16, Z16
+	VADDPD       Z16, Z14, Z16
+	VDIVPD       Z16, Z15, Z15
+	VCMPPD       $0x11, 640(R8), Z14, K1
+	VMOVUPD      256(R8), Z16
+	VDIVPD       Z5, Z16, Z5
+	VBLENDMPD    Z15, Z5, K1, Z6
+	VMOVUPD      (R8), Z5
+	VMOVUPD      Z6, Z15
+	VFMADD213PD  (R8), Z6, Z15
+	VSQRTPD      Z15, Z15
+	VDIVPD       Z15, Z5, Z5
+	VMULPD       Z5, Z6, Z15
+	VDIVPD       Z5, Z15, Z16
+	VCMPPD       $0x11, 768(R8), Z14, K1
+	VMOVAPD.Z    Z15, K1, Z14
+	VDIVPD       Z4, Z3, Z4
+	VBLENDMPD    Z16, Z4, K1, Z7
+	VADDPD       (R8), Z5, Z4
+	VDIVPD       Z4, Z14, Z4
+	VANDPD       384(R8), Z3, Z5
+	VMULPD       Z0, Z5, Z5
+	VCMPPD       $0x04, 128(R8), Z3, K1
+	VANDPD       384(R8), Z1, Z15
+	VADDPD       Z5, Z15, Z16
+	VCMPPD       $0x00, Z15, Z16, K2
+	VANDPD       384(R8), Z2, Z15
+	VADDPD       Z5, Z15, Z5
+	VCMPPD       $0x00, Z15, Z5, K3
+	KANDB        K2, K3, K2
+	KANDNB       K1, K2, K1
+	VMOVUPD      Z1, Z5
+	VFNMADD231PD Z3, Z7, Z5
+	VBLENDMPD    Z5, Z1, K1, Z8
+	VMOVUPD      Z2, Z1
+	VFMADD231PD  Z3, Z7, Z1
+	VBLENDMPD    Z1, Z2, K1, Z9
+	VMOVUPD      128(R8), Z1
+	VMOVAPD.Z    Z14, K1, Z2
+	VMOVAPD.Z    Z4, K1, Z3
+	VMOVUPD      Z8, (CX)(R9*8)
+	VMOVUPD      Z9, (DX)(R9*8)
+	VMOVUPD      Z1, (BX)(R9*8)
+	VMOVUPD      Z2, (SI)(R9*8)
+	VMOVUPD      Z3, (DI)(R9*8)
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, R10
+	BZHIQ        AX, R10, R10
+	KMOVW        R10, K1
+	VMOVUPD.Z    (CX)(R9*8), K1, Z1
+	VMOVUPD.Z    (DX)(R9*8), K1, Z2
+	VMOVUPD.Z    (BX)(R9*8), K1, Z3
+	VSUBPD       Z1, Z2, Z4
+	VMULPD       256(R8), Z4, Z5
+	VDIVPD       Z3, Z5, Z5
+	VANDPD       384(R8), Z5, Z6
+	VMOVUPD      (R8), Z7
+	VPTERNLOGQ   $0xd8, 512(R8), Z5, Z7
+	VMOVUPD      Z5, Z8
+	VFMADD213PD  (R8), Z5, Z8
+	VSQRTPD      Z8, Z8
+	VADDPD       Z8, Z6, Z8
+	VDIVPD       Z8, Z7, Z7
+	VCMPPD       $0x11, 640(R8), Z6, K2
+	VMOVUPD      256(R8), Z8
+	VDIVPD       Z5, Z8, Z5
+	VBLENDMPD    Z7, Z5, K2, Z10
+	VMOVUPD      (R8), Z5
+	VMOVUPD      Z10, Z7
+	VFMADD213PD  (R8), Z10, Z7
+	VSQRTPD      Z7, Z7
+	VDIVPD       Z7, Z5, Z5
+	VMULPD       Z5, Z10, Z7
+	VDIVPD       Z5, Z7, Z8
+	VCMPPD       $0x11, 768(R8), Z6, K2
+	VMOVAPD.Z    Z7, K2, Z6
+	VDIVPD       Z4, Z3, Z4
+	VBLENDMPD    Z8, Z4, K2, Z11
+	VADDPD       (R8), Z5, Z4
+	VDIVPD       Z4, Z6, Z4
+	VANDPD       384(R8), Z3, Z5
+	VMULPD       Z0, Z5, Z0
+	VCMPPD       $0x04, 128(R8), Z3, K2
+	VANDPD       384(R8), Z1, Z5
+	VADDPD       Z0, Z5, Z7
+	VCMPPD       $0x00, Z5, Z7, K3
+	VANDPD       384(R8), Z2, Z5
+	VADDPD       Z0, Z5, Z0
+	VCMPPD       $0x00, Z5, Z0, K4
+	KANDB        K3, K4, K3
+	KANDNB       K2, K3, K2
+	VMOVUPD      Z1, Z0
+	VFNMADD231PD Z3, Z11, Z0
+	VBLENDMPD    Z0, Z1, K2, Z12
+	VMOVUPD      Z2, Z0
+	VFMADD231PD  Z3, Z11, Z0
+	VBLENDMPD    Z0, Z2, K2, Z13
+	VMOVUPD      128(R8), Z0
+	VMOVAPD.Z    Z6, K2, Z1
+	VMOVAPD.Z    Z4, K2, Z2
+	VMOVUPD      Z12, K1, (CX)(R9*8)
+	VMOVUPD      Z13, K1, (DX)(R9*8)
+	VMOVUPD      Z0, K1, (BX)(R9*8)
+	VMOVUPD      Z1, K1, (SI)(R9*8)
+	VMOVUPD      Z2, K1, (DI)(R9*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX512(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addAddAVX512(SB), NOSPLIT, $0-96
@@ -5663,6 +5819,120 @@ DATA w4310000000000000<>+40(SB)/8, $0x4310000000000000
 DATA w4310000000000000<>+48(SB)/8, $0x4310000000000000
 DATA w4310000000000000<>+56(SB)/8, $0x4310000000000000
 GLOBL w4310000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA constants<>+0(SB)/8, $0x3ff0000000000000
+DATA constants<>+8(SB)/8, $0x3ff0000000000000
+DATA constants<>+16(SB)/8, $0x3ff0000000000000
+DATA constants<>+24(SB)/8, $0x3ff0000000000000
+DATA constants<>+32(SB)/8, $0x3ff0000000000000
+DATA constants<>+40(SB)/8, $0x3ff0000000000000
+DATA constants<>+48(SB)/8, $0x3ff0000000000000
+DATA constants<>+56(SB)/8, $0x3ff0000000000000
+DATA constants<>+64(SB)/8, $0x3ff0000000000000
+DATA constants<>+72(SB)/8, $0x3ff0000000000000
+DATA constants<>+80(SB)/8, $0x3ff0000000000000
+DATA constants<>+88(SB)/8, $0x3ff0000000000000
+DATA constants<>+96(SB)/8, $0x3ff0000000000000
+DATA constants<>+104(SB)/8, $0x3ff0000000000000
+DATA constants<>+112(SB)/8, $0x3ff0000000000000
+DATA constants<>+120(SB)/8, $0x3ff0000000000000
+DATA constants<>+128(SB)/8, $0x0000000000000000
+DATA constants<>+136(SB)/8, $0x0000000000000000
+DATA constants<>+144(SB)/8, $0x0000000000000000
+DATA constants<>+152(SB)/8, $0x0000000000000000
+DATA constants<>+160(SB)/8, $0x0000000000000000
+DATA constants<>+168(SB)/8, $0x0000000000000000
+DATA constants<>+176(SB)/8, $0x0000000000000000
+DATA constants<>+184(SB)/8, $0x0000000000000000
+DATA constants<>+192(SB)/8, $0x0000000000000000
+DATA constants<>+200(SB)/8, $0x0000000000000000
+DATA constants<>+208(SB)/8, $0x0000000000000000
+DATA constants<>+216(SB)/8, $0x0000000000000000
+DATA constants<>+224(SB)/8, $0x0000000000000000
+DATA constants<>+232(SB)/8, $0x0000000000000000
+DATA constants<>+240(SB)/8, $0x0000000000000000
+DATA constants<>+248(SB)/8, $0x0000000000000000
+DATA constants<>+256(SB)/8, $0x3fe0000000000000
+DATA constants<>+264(SB)/8, $0x3fe0000000000000
+DATA constants<>+272(SB)/8, $0x3fe0000000000000
+DATA constants<>+280(SB)/8, $0x3fe0000000000000
+DATA constants<>+288(SB)/8, $0x3fe0000000000000
+DATA constants<>+296(SB)/8, $0x3fe0000000000000
+DATA constants<>+304(SB)/8, $0x3fe0000000000000
+DATA constants<>+312(SB)/8, $0x3fe0000000000000
+DATA constants<>+320(SB)/8, $0x3fe0000000000000
+DATA constants<>+328(SB)/8, $0x3fe0000000000000
+DATA constants<>+336(SB)/8, $0x3fe0000000000000
+DATA constants<>+344(SB)/8, $0x3fe0000000000000
+DATA constants<>+352(SB)/8, $0x3fe0000000000000
+DATA constants<>+360(SB)/8, $0x3fe0000000000000
+DATA constants<>+368(SB)/8, $0x3fe0000000000000
+DATA constants<>+376(SB)/8, $0x3fe0000000000000
+DATA constants<>+384(SB)/8, $0x7fffffffffffffff
+DATA constants<>+392(SB)/8, $0x7fffffffffffffff
+DATA constants<>+400(SB)/8, $0x7fffffffffffffff
+DATA constants<>+408(SB)/8, $0x7fffffffffffffff
+DATA constants<>+416(SB)/8, $0x7fffffffffffffff
+DATA constants<>+424(SB)/8, $0x7fffffffffffffff
+DATA constants<>+432(SB)/8, $0x7fffffffffffffff
+DATA constants<>+440(SB)/8, $0x7fffffffffffffff
+DATA constants<>+448(SB)/8, $0x7fffffffffffffff
+DATA constants<>+456(SB)/8, $0x7fffffffffffffff
+DATA constants<>+464(SB)/8, $0x7fffffffffffffff
+DATA constants<>+472(SB)/8, $0x7fffffffffffffff
+DATA constants<>+480(SB)/8, $0x7fffffffffffffff
+DATA constants<>+488(SB)/8, $0x7fffffffffffffff
+DATA constants<>+496(SB)/8, $0x7fffffffffffffff
+DATA constants<>+504(SB)/8, $0x7fffffffffffffff
+DATA constants<>+512(SB)/8, $0x8000000000000000
+DATA constants<>+520(SB)/8, $0x8000000000000000
+DATA constants<>+528(SB)/8, $0x8000000000000000
+DATA constants<>+536(SB)/8, $0x8000000000000000
+DATA constants<>+544(SB)/8, $0x8000000000000000
+DATA constants<>+552(SB)/8, $0x8000000000000000
+DATA constants<>+560(SB)/8, $0x8000000000000000
+DATA constants<>+568(SB)/8, $0x8000000000000000
+DATA constants<>+576(SB)/8, $0x8000000000000000
+DATA constants<>+584(SB)/8, $0x8000000000000000
+DATA constants<>+592(SB)/8, $0x8000000000000000
+DATA constants<>+600(SB)/8, $0x8000000000000000
+DATA constants<>+608(SB)/8, $0x8000000000000000
+DATA constants<>+616(SB)/8, $0x8000000000000000
+DATA constants<>+624(SB)/8, $0x8000000000000000
+DATA constants<>+632(SB)/8, $0x8000000000000000
+DATA constants<>+640(SB)/8, $0x5f30000000000000
+DATA constants<>+648(SB)/8, $0x5f30000000000000
+DATA constants<>+656(SB)/8, $0x5f30000000000000
+DATA constants<>+664(SB)/8, $0x5f30000000000000
+DATA constants<>+672(SB)/8, $0x5f30000000000000
+DATA constants<>+680(SB)/8, $0x5f30000000000000
+DATA constants<>+688(SB)/8, $0x5f30000000000000
+DATA constants<>+696(SB)/8, $0x5f30000000000000
+DATA constants<>+704(SB)/8, $0x5f30000000000000
+DATA constants<>+712(SB)/8, $0x5f30000000000000
+DATA constants<>+720(SB)/8, $0x5f30000000000000
+DATA constants<>+728(SB)/8, $0x5f30000000000000
+DATA constants<>+736(SB)/8, $0x5f30000000000000
+DATA constants<>+744(SB)/8, $0x5f30000000000000
+DATA constants<>+752(SB)/8, $0x5f30000000000000
+DATA constants<>+760(SB)/8, $0x5f30000000000000
+DATA constants<>+768(SB)/8, $0x7ff0000000000000
+DATA constants<>+776(SB)/8, $0x7ff0000000000000
+DATA constants<>+784(SB)/8, $0x7ff0000000000000
+DATA constants<>+792(SB)/8, $0x7ff0000000000000
+DATA constants<>+800(SB)/8, $0x7ff0000000000000
+DATA constants<>+808(SB)/8, $0x7ff0000000000000
+DATA constants<>+816(SB)/8, $0x7ff0000000000000
+DATA constants<>+824(SB)/8, $0x7ff0000000000000
+DATA constants<>+832(SB)/8, $0x7ff0000000000000
+DATA constants<>+840(SB)/8, $0x7ff0000000000000
+DATA constants<>+848(SB)/8, $0x7ff0000000000000
+DATA constants<>+856(SB)/8, $0x7ff0000000000000
+DATA constants<>+864(SB)/8, $0x7ff0000000000000
+DATA constants<>+872(SB)/8, $0x7ff0000000000000
+DATA constants<>+880(SB)/8, $0x7ff0000000000000
+DATA constants<>+888(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $896
 
 DATA entries<>+0(SB)/8, $·negAVX512(SB)
 DATA entries<>+8(SB)/8, $·absAVX512(SB)

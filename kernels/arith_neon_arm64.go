@@ -326,6 +326,13 @@ func copyNEON(dst, x []float64)
 //go:noescape
 func rotateNEON(x, y []float64, s, tau float64)
 
+// diagonalizeNEON is
+//
+//	for i, o := range off { p[i], q[i], s[i], tau[i] = DiagonalizeOf(p[i], q[i], o, much); off[i] = 0 }
+//
+//go:noescape
+func diagonalizeNEON(p, q, off, s, tau []float64, much float64)
+
 // addAddNEON is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

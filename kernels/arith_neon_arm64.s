@@ -3075,6 +3075,290 @@ end:
 short:
 	B ·short(SB)
 
+// func diagonalizeNEON(p, q, off, s, tau []float64, much float64)
+TEXT ·diagonalizeNEON(SB), NOSPLIT, $0-128
+	MOVD p_len+8(FP), R6
+	MOVD q_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD off_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD s_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD tau_len+104(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD p_base+0(FP), R0
+	MOVD q_base+24(FP), R1
+	MOVD off_base+48(FP), R2
+	MOVD s_base+72(FP), R3
+	MOVD tau_base+96(FP), R4
+	FMOVD much+120(FP), F31
+	VDUP V31.D[0], V31.D2
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F30 // 0x0
+	CMP $6, R6
+	BLT single
+wide:
+	FLDPQ 0(R0), (F0, F3)
+	FLDPQ 0(R1), (F1, F4)
+	FLDPQ 0(R2), (F2, F5)
+	FMOVQ 32(R0), F6
+	FMOVQ 32(R1), F7
+	FMOVQ 32(R2), F8
+	WORD $0x4ee0d429 // fsub v9, v1, v0
+	WORD $0x4ee3d48a // fsub v10, v4, v3
+	WORD $0x4ee6d4eb // fsub v11, v7, v6
+	FMOVQ 96(R7), F12 // 0.5
+	WORD $0x6e6cdd2d // fmul v13, v9, v12
+	WORD $0x6e6cdd4e // fmul v14, v10, v12
+	WORD $0x6e6cdd6f // fmul v15, v11, v12
+	WORD $0x6e62fdad // fdiv v13, v13, v2
+	WORD $0x6e65fdce // fdiv v14, v14, v5
+	WORD $0x6e68fdef // fdiv v15, v15, v8
+	WORD $0x4ee0f9b0 // fabs v16, v13
+	WORD $0x4ee0f9d1 // fabs v17, v14
+	WORD $0x4ee0f9f2 // fabs v18, v15
+	FMOVQ 16(R7), F19 // 1
+	FMOVQ 64(R7), F20 // 0x8000000000000000
+	WORD $0x6e731db4 // bsl v20, v13, v19
+	FMOVQ 64(R7), F21 // 0x8000000000000000
+	WORD $0x6e731dd5 // bsl v21, v14, v19
+	FMOVQ 64(R7), F22 // 0x8000000000000000
+	WORD $0x6e731df6 // bsl v22, v15, v19
+	FMOVQ 16(R7), F23 // 1
+	WORD $0x4e6dcdb7 // fmla v23, v13, v13
+	FMOVQ 16(R7), F24 // 1
+	WORD $0x4e6ecdd8 // fmla v24, v14, v14
+	FMOVQ 16(R7), F25 // 1
+	WORD $0x4e6fcdf9 // fmla v25, v15, v15
+	WORD $0x6ee1faf7 // fsqrt v23, v23
+	WORD $0x6ee1fb18 // fsqrt v24, v24
+	WORD $0x6ee1fb39 // fsqrt v25, v25
+	WORD $0x4e77d617 // fadd v23, v16, v23
+	WORD $0x4e78d638 // fadd v24, v17, v24
+	WORD $0x4e79d659 // fadd v25, v18, v25
+	WORD $0x6e77fe94 // fdiv v20, v20, v23
+	WORD $0x6e78feb5 // fdiv v21, v21, v24
+	WORD $0x6e79fed6 // fdiv v22, v22, v25
+	FMOVQ 112(R7), F23 // 3.273390607896142e+150
+	WORD $0x6ef0e6f8 // fcmgt v24, v23, v16
+	WORD $0x6ef1e6f9 // fcmgt v25, v23, v17
+	WORD $0x6ef2e6f7 // fcmgt v23, v23, v18
+	WORD $0x6e6dfd8d // fdiv v13, v12, v13
+	WORD $0x6e6efd8e // fdiv v14, v12, v14
+	WORD $0x6e6ffd8c // fdiv v12, v12, v15
+	WORD $0x6e6d1e98 // bsl v24, v20, v13
+	WORD $0x6e6e1eb9 // bsl v25, v21, v14
+	WORD $0x6e6c1ed7 // bsl v23, v22, v12
+	FMOVQ 16(R7), F12 // 1
+	WORD $0x4e78cf0c // fmla v12, v24, v24
+	FMOVQ 16(R7), F13 // 1
+	WORD $0x4e79cf2d // fmla v13, v25, v25
+	FMOVQ 16(R7), F14 // 1
+	WORD $0x4e77ceee // fmla v14, v23, v23
+	WORD $0x6ee1f98c // fsqrt v12, v12
+	WORD $0x6ee1f9ad // fsqrt v13, v13
+	WORD $0x6ee1f9ce // fsqrt v14, v14
+	WORD $0x6e6cfe6c // fdiv v12, v19, v12
+	WORD $0x6e6dfe6d // fdiv v13, v19, v13
+	WORD $0x6e6efe6e // fdiv v14, v19, v14
+	WORD $0x6e6cdf0f // fmul v15, v24, v12
+	WORD $0x6e6ddf34 // fmul v20, v25, v13
+	WORD $0x6e6edef5 // fmul v21, v23, v14
+	WORD $0x6e6cfdf6 // fdiv v22, v15, v12
+	WORD $0x6e6dfe97 // fdiv v23, v20, v13
+	WORD $0x6e6efeb8 // fdiv v24, v21, v14
+	FMOVQ 80(R7), F25 // 0x7ff0000000000000
+	WORD $0x6ef0e730 // fcmgt v16, v25, v16
+	WORD $0x6ef1e731 // fcmgt v17, v25, v17
+	WORD $0x6ef2e732 // fcmgt v18, v25, v18
+	WORD $0x4e2f1e0f // and v15, v16, v15
+	WORD $0x4e341e34 // and v20, v17, v20
+	WORD $0x4e351e55 // and v21, v18, v21
+	WORD $0x6e69fc49 // fdiv v9, v2, v9
+	WORD $0x6e6afcaa // fdiv v10, v5, v10
+	WORD $0x6e6bfd0b // fdiv v11, v8, v11
+	WORD $0x6e691ed0 // bsl v16, v22, v9
+	WORD $0x6e6a1ef1 // bsl v17, v23, v10
+	WORD $0x6e6b1f12 // bsl v18, v24, v11
+	WORD $0x4e73d589 // fadd v9, v12, v19
+	WORD $0x4e73d5aa // fadd v10, v13, v19
+	WORD $0x4e73d5cb // fadd v11, v14, v19
+	WORD $0x6e69fde9 // fdiv v9, v15, v9
+	WORD $0x6e6afe8a // fdiv v10, v20, v10
+	WORD $0x6e6bfeab // fdiv v11, v21, v11
+	WORD $0x4ee0f84c // fabs v12, v2
+	WORD $0x4ee0f8ad // fabs v13, v5
+	WORD $0x4ee0f90e // fabs v14, v8
+	WORD $0x6e7fdd8c // fmul v12, v12, v31
+	WORD $0x6e7fddad // fmul v13, v13, v31
+	WORD $0x6e7fddce // fmul v14, v14, v31
+	WORD $0x4e7ee453 // fcmeq v19, v2, v30
+	WORD $0x4e7ee4b6 // fcmeq v22, v5, v30
+	WORD $0x4e7ee517 // fcmeq v23, v8, v30
+	WORD $0x4ee0f818 // fabs v24, v0
+	WORD $0x4ee0f879 // fabs v25, v3
+	WORD $0x4ee0f8da // fabs v26, v6
+	WORD $0x4e6cd71b // fadd v27, v24, v12
+	WORD $0x4e6dd73c // fadd v28, v25, v13
+	WORD $0x4e6ed75d // fadd v29, v26, v14
+	WORD $0x4e78e778 // fcmeq v24, v27, v24
+	WORD $0x4e79e799 // fcmeq v25, v28, v25
+	WORD $0x4e7ae7ba // fcmeq v26, v29, v26
+	WORD $0x4ee0f83b // fabs v27, v1
+	WORD $0x4ee0f89c // fabs v28, v4
+	WORD $0x4ee0f8fd // fabs v29, v7
+	WORD $0x4e6cd76c // fadd v12, v27, v12
+	WORD $0x4e6dd78d // fadd v13, v28, v13
+	WORD $0x4e6ed7ae // fadd v14, v29, v14
+	WORD $0x4e7be58c // fcmeq v12, v12, v27
+	WORD $0x4e7ce5ad // fcmeq v13, v13, v28
+	WORD $0x4e7de5ce // fcmeq v14, v14, v29
+	WORD $0x4e2c1f0c // and v12, v24, v12
+	WORD $0x4e2d1f2d // and v13, v25, v13
+	WORD $0x4e2e1f4e // and v14, v26, v14
+	WORD $0x4eac1e6c // orr v12, v19, v12
+	WORD $0x4ead1ecd // orr v13, v22, v13
+	WORD $0x4eae1eee // orr v14, v23, v14
+	WORD $0x4ea01c13 // mov v19, v0
+	WORD $0x4ee2ce13 // fmls v19, v16, v2
+	WORD $0x4ea31c76 // mov v22, v3
+	WORD $0x4ee5ce36 // fmls v22, v17, v5
+	WORD $0x4ea61cd7 // mov v23, v6
+	WORD $0x4ee8ce57 // fmls v23, v18, v8
+	WORD $0x6eac1c13 // bit v19, v0, v12
+	WORD $0x6ead1c76 // bit v22, v3, v13
+	WORD $0x6eae1cd7 // bit v23, v6, v14
+	WORD $0x4ea11c20 // mov v0, v1
+	WORD $0x4e62ce00 // fmla v0, v16, v2
+	WORD $0x4ea41c82 // mov v2, v4
+	WORD $0x4e65ce22 // fmla v2, v17, v5
+	WORD $0x4ea71ce3 // mov v3, v7
+	WORD $0x4e68ce43 // fmla v3, v18, v8
+	WORD $0x6eac1c20 // bit v0, v1, v12
+	WORD $0x6ead1c82 // bit v2, v4, v13
+	WORD $0x6eae1ce3 // bit v3, v7, v14
+	WORD $0x4e6c1de1 // bic v1, v15, v12
+	WORD $0x4e6d1e84 // bic v4, v20, v13
+	WORD $0x4e6e1ea5 // bic v5, v21, v14
+	WORD $0x4e6c1d26 // bic v6, v9, v12
+	WORD $0x4e6d1d47 // bic v7, v10, v13
+	WORD $0x4e6e1d68 // bic v8, v11, v14
+	FSTPQ (F19, F22), 0(R0)
+	FSTPQ (F0, F2), 0(R1)
+	FSTPQ (F30, F30), 0(R2)
+	FSTPQ (F1, F4), 0(R3)
+	FSTPQ (F6, F7), 0(R4)
+	FMOVQ F23, 32(R0)
+	FMOVQ F3, 32(R1)
+	FMOVQ F30, 32(R2)
+	FMOVQ F5, 32(R3)
+	FMOVQ F8, 32(R4)
+	ADD $48, R0
+	ADD $48, R1
+	ADD $48, R2
+	ADD $48, R3
+	ADD $48, R4
+	SUB $6, R6
+	CMP $6, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	FMOVQ (R2), F2
+	B compute
+number:
+	FMOVD (R0), F0
+	FMOVD (R1), F1
+	FMOVD (R2), F2
+compute:
+	WORD $0x4ee0d423 // fsub v3, v1, v0
+	FMOVQ 96(R7), F4 // 0.5
+	WORD $0x6e64dc65 // fmul v5, v3, v4
+	WORD $0x6e62fca5 // fdiv v5, v5, v2
+	WORD $0x4ee0f8a6 // fabs v6, v5
+	FMOVQ 16(R7), F7 // 1
+	FMOVQ 64(R7), F8 // 0x8000000000000000
+	WORD $0x6e671ca8 // bsl v8, v5, v7
+	FMOVQ 16(R7), F9 // 1
+	WORD $0x4e65cca9 // fmla v9, v5, v5
+	WORD $0x6ee1f929 // fsqrt v9, v9
+	WORD $0x4e69d4c9 // fadd v9, v6, v9
+	WORD $0x6e69fd08 // fdiv v8, v8, v9
+	FMOVQ 112(R7), F9 // 3.273390607896142e+150
+	WORD $0x6ee6e529 // fcmgt v9, v9, v6
+	WORD $0x6e65fc84 // fdiv v4, v4, v5
+	WORD $0x6e641d09 // bsl v9, v8, v4
+	FMOVQ 16(R7), F4 // 1
+	WORD $0x4e69cd24 // fmla v4, v9, v9
+	WORD $0x6ee1f884 // fsqrt v4, v4
+	WORD $0x6e64fce4 // fdiv v4, v7, v4
+	WORD $0x6e64dd25 // fmul v5, v9, v4
+	WORD $0x6e64fca8 // fdiv v8, v5, v4
+	FMOVQ 80(R7), F9 // 0x7ff0000000000000
+	WORD $0x6ee6e526 // fcmgt v6, v9, v6
+	WORD $0x4e251cc5 // and v5, v6, v5
+	WORD $0x6e63fc43 // fdiv v3, v2, v3
+	WORD $0x6e631d06 // bsl v6, v8, v3
+	WORD $0x4e67d483 // fadd v3, v4, v7
+	WORD $0x6e63fca3 // fdiv v3, v5, v3
+	WORD $0x4ee0f844 // fabs v4, v2
+	WORD $0x6e7fdc84 // fmul v4, v4, v31
+	WORD $0x4e7ee447 // fcmeq v7, v2, v30
+	WORD $0x4ee0f808 // fabs v8, v0
+	WORD $0x4e64d509 // fadd v9, v8, v4
+	WORD $0x4e68e528 // fcmeq v8, v9, v8
+	WORD $0x4ee0f829 // fabs v9, v1
+	WORD $0x4e64d524 // fadd v4, v9, v4
+	WORD $0x4e69e484 // fcmeq v4, v4, v9
+	WORD $0x4e241d04 // and v4, v8, v4
+	WORD $0x4ea41ce4 // orr v4, v7, v4
+	WORD $0x4ea01c07 // mov v7, v0
+	WORD $0x4ee2ccc7 // fmls v7, v6, v2
+	WORD $0x6ea41c07 // bit v7, v0, v4
+	WORD $0x4ea11c20 // mov v0, v1
+	WORD $0x4e62ccc0 // fmla v0, v6, v2
+	WORD $0x6ea41c20 // bit v0, v1, v4
+	WORD $0x4e641ca1 // bic v1, v5, v4
+	WORD $0x4e641c62 // bic v2, v3, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F7, (R0)
+	FMOVQ F0, (R1)
+	FMOVQ F30, (R2)
+	FMOVQ F1, (R3)
+	FMOVQ F2, (R4)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R4
+	SUB $2, R6
+	B single
+last:
+	FMOVD F7, (R0)
+	FMOVD F0, (R1)
+	FMOVD F30, (R2)
+	FMOVD F1, (R3)
+	FMOVD F2, (R4)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R4
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func addAddNEON(dst, x, y, z []float64)
 TEXT ·addAddNEON(SB), NOSPLIT, $0-96
 	MOVD dst_len+8(FP), R6
@@ -4867,7 +5151,7 @@ TEXT ·modNEON(SB), NOSPLIT, $0-80
 	FMOVQ 0(R7), F31 // 0x0
 	FMOVQ 64(R7), F30 // 0x8000000000000000
 	FMOVQ 80(R7), F29 // 0x7ff0000000000000
-	FMOVQ 96(R7), F28 // 9.007199254740992e+15
+	FMOVQ 128(R7), F28 // 9.007199254740992e+15
 	CMP $8, R6
 	BLT single
 wide:
@@ -5055,7 +5339,7 @@ TEXT ·floorDivNEON(SB), NOSPLIT, $0-80
 	FMOVQ 0(R7), F31 // 0x0
 	FMOVQ 64(R7), F30 // 0x8000000000000000
 	FMOVQ 80(R7), F29 // 0x7ff0000000000000
-	FMOVQ 112(R7), F28 // 1.125899906842624e+15
+	FMOVQ 144(R7), F28 // 1.125899906842624e+15
 	FMOVQ 16(R7), F27 // 1
 	CMP $8, R6
 	BLT single
@@ -5265,8 +5549,12 @@ DATA constants<>+64(SB)/8, $0x8000000000000000
 DATA constants<>+72(SB)/8, $0x8000000000000000
 DATA constants<>+80(SB)/8, $0x7ff0000000000000
 DATA constants<>+88(SB)/8, $0x7ff0000000000000
-DATA constants<>+96(SB)/8, $0x4340000000000000
-DATA constants<>+104(SB)/8, $0x4340000000000000
-DATA constants<>+112(SB)/8, $0x4310000000000000
-DATA constants<>+120(SB)/8, $0x4310000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $128
+DATA constants<>+96(SB)/8, $0x3fe0000000000000
+DATA constants<>+104(SB)/8, $0x3fe0000000000000
+DATA constants<>+112(SB)/8, $0x5f30000000000000
+DATA constants<>+120(SB)/8, $0x5f30000000000000
+DATA constants<>+128(SB)/8, $0x4340000000000000
+DATA constants<>+136(SB)/8, $0x4340000000000000
+DATA constants<>+144(SB)/8, $0x4310000000000000
+DATA constants<>+152(SB)/8, $0x4310000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $160

@@ -223,6 +223,12 @@ func runOverride(o override, d, x, y, z []float64) {
 		}
 	case *at[func(dst, a, b []float64, lda, ldb, m int)]:
 		(*o.door)(d, x, y, 0, 0, 3)
+	case *at[func(x, y, s, tau []float64, ldx, ldy, m int)]:
+		(*o.door)(d, x, y, z, 0, 0, 3)
+	case *at[func(p, q, off, s, tau []float64, much float64)]:
+		half := len(d) / 2
+		(*o.door)(d[:half], d[len(d)-half:], x[:half], y[:half], z[:half], 128)
+		(*o.door)(x[len(x)-half:], y[len(y)-half:], d[:half], d[len(d)-half:], z[len(z)-half:], 128)
 	case *at[func(dst []float64, a, b, c, d float64, x, y, z, w []float64)]:
 		(*o.door)(d, 0.5, 0.25, 3, -1, x, y, z, x)
 	case *at[func(dst, x, y, z, w []float64)]:

@@ -71,6 +71,14 @@ func residualsRestAVX2(dst []float64, rest []float64, a []float64, b []float64, 
 //go:noescape
 func residualsApartAVX2(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
 
+// rotateApartAVX2 is
+//
+//	// m > 0
+//	for k := range m { for j, s := range s { if s != 0 { x[k*ldx+j], y[k*ldy+j] = turned by s and tau[j], as Rotate says } } }
+//
+//go:noescape
+func rotateApartAVX2(x []float64, y []float64, s []float64, tau []float64, ldx int, ldy int, m int)
+
 // accumulateNarrowAVX2 is
 //
 //	// 0 < n <= 16, m > 0

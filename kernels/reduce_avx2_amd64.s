@@ -1686,6 +1686,94 @@ end:
 	VZEROUPPER
 	RET
 
+// func rotateApartAVX2(x []float64, y []float64, s []float64, tau []float64, ldx int, ldy int, m int)
+// Requires: AVX, FMA3
+TEXT ·rotateApartAVX2(SB), NOSPLIT, $0-120
+	MOVQ x_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ s_base+48(FP), DX
+	MOVQ s_len+56(FP), SI
+	MOVQ tau_base+72(FP), BX
+	MOVQ ldx+96(FP), DI
+	MOVQ ldy+104(FP), R8
+	MOVQ m+112(FP), R9
+	SHLQ $0x03, DI
+	SHLQ $0x03, R8
+	SUBQ $0x04, SI
+	JLT  last
+
+vector:
+	VMOVUPD (DX), Y0
+	VMOVUPD (BX), Y1
+	VXORPD  Y2, Y2, Y2
+	VCMPPD  $0x04, Y2, Y0, Y2
+	MOVQ    AX, R10
+	MOVQ    CX, R11
+	MOVQ    R9, R12
+
+row:
+	VMOVUPD      (R10), Y3
+	VMOVUPD      (R11), Y4
+	VMOVUPD      Y4, Y5
+	VFMADD231PD  Y3, Y1, Y5
+	VMOVUPD      Y3, Y6
+	VFNMADD231PD Y4, Y1, Y6
+	VMOVUPD      Y3, Y7
+	VFNMADD231PD Y5, Y0, Y7
+	VBLENDVPD    Y2, Y7, Y3, Y3
+	VMOVUPD      Y3, (R10)
+	VMOVUPD      Y4, Y3
+	VFMADD231PD  Y6, Y0, Y3
+	VBLENDVPD    Y2, Y3, Y4, Y3
+	VMOVUPD      Y3, (R11)
+	ADDQ         DI, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          row
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	SUBQ         $0x04, SI
+	JGE          vector
+
+last:
+	ADDQ       $0x04, SI
+	JZ         end
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       SI
+	VMOVUPD    32(R10)(SI*8), Y0
+	VMASKMOVPD (DX), Y0, Y1
+	VMASKMOVPD (BX), Y0, Y2
+	VXORPD     Y3, Y3, Y3
+	VCMPPD     $0x04, Y3, Y1, Y3
+	MOVQ       CX, CX
+	MOVQ       R9, DX
+
+lastrow:
+	VMASKMOVPD   (AX), Y0, Y4
+	VMASKMOVPD   (CX), Y0, Y5
+	VMOVUPD      Y5, Y6
+	VFMADD231PD  Y4, Y2, Y6
+	VMOVUPD      Y4, Y7
+	VFNMADD231PD Y5, Y2, Y7
+	VMOVUPD      Y4, Y8
+	VFNMADD231PD Y6, Y1, Y8
+	VBLENDVPD    Y3, Y8, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (AX)
+	VMOVUPD      Y5, Y4
+	VFMADD231PD  Y7, Y1, Y4
+	VBLENDVPD    Y3, Y4, Y5, Y4
+	VMASKMOVPD   Y4, Y0, (CX)
+	ADDQ         DI, AX
+	ADDQ         R8, CX
+	DECQ         DX
+	JNZ          lastrow
+
+end:
+	VZEROUPPER
+	RET
+
 // func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
 // Requires: AVX
 TEXT ·accumulateNarrowAVX2(SB), NOSPLIT, $0-40

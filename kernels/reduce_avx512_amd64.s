@@ -1388,6 +1388,94 @@ end:
 	VZEROUPPER
 	RET
 
+// func rotateApartAVX512(x []float64, y []float64, s []float64, tau []float64, ldx int, ldy int, m int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateApartAVX512(SB), NOSPLIT, $0-120
+	MOVQ x_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ s_base+48(FP), DX
+	MOVQ s_len+56(FP), SI
+	MOVQ tau_base+72(FP), BX
+	MOVQ ldx+96(FP), DI
+	MOVQ ldy+104(FP), R8
+	MOVQ m+112(FP), R9
+	SHLQ $0x03, DI
+	SHLQ $0x03, R8
+	SUBQ $0x08, SI
+	JLT  last
+
+vector:
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VPXORQ  Z2, Z2, Z2
+	VCMPPD  $0x04, Z2, Z0, K1
+	MOVQ    AX, R10
+	MOVQ    CX, R11
+	MOVQ    R9, R12
+
+row:
+	VMOVUPD      (R10), Z2
+	VMOVUPD      (R11), Z7
+	VMOVUPD      Z7, Z8
+	VFMADD231PD  Z2, Z1, Z8
+	VMOVUPD      Z2, Z9
+	VFNMADD231PD Z7, Z1, Z9
+	VMOVUPD      Z2, Z10
+	VFNMADD231PD Z8, Z0, Z10
+	VBLENDMPD    Z10, Z2, K1, Z3
+	VMOVUPD      Z3, (R10)
+	VMOVUPD      Z7, Z2
+	VFMADD231PD  Z9, Z0, Z2
+	VBLENDMPD    Z2, Z7, K1, Z4
+	VMOVUPD      Z4, (R11)
+	ADDQ         DI, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          row
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x08, SI
+	JGE          vector
+
+last:
+	ADDQ      $0x08, SI
+	JZ        end
+	MOVQ      $-1, R10
+	BZHIQ     SI, R10, R10
+	KMOVW     R10, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VCMPPD    $0x04, Z2, Z0, K2
+	MOVQ      CX, CX
+	MOVQ      R9, DX
+
+lastrow:
+	VMOVUPD.Z    (AX), K1, Z2
+	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z7
+	VFNMADD231PD Z3, Z1, Z7
+	VMOVUPD      Z2, Z8
+	VFNMADD231PD Z4, Z0, Z8
+	VBLENDMPD    Z8, Z2, K2, Z5
+	VMOVUPD      Z5, K1, (AX)
+	VMOVUPD      Z3, Z2
+	VFMADD231PD  Z7, Z0, Z2
+	VBLENDMPD    Z2, Z3, K2, Z6
+	VMOVUPD      Z6, K1, (CX)
+	ADDQ         DI, AX
+	ADDQ         R8, CX
+	DECQ         DX
+	JNZ          lastrow
+
+end:
+	VZEROUPPER
+	RET
+
 // func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·accumulateNarrowAVX512(SB), NOSPLIT, $0-40

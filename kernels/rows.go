@@ -107,11 +107,72 @@ var accumulateNarrow = func(acc, x []float64, ldx, m int) {
 // small angles small.
 func Rotate(x, y []float64, c, s float64) { rotate(x, y, s, s/(1+c)) }
 
+// RotateBy is Rotate by the sine of an angle and half the tangent, as DiagonalizeOf says them.
+func RotateBy(x, y []float64, s, tau float64) { rotate(x, y, s, tau) }
+
 var rotate = func(x, y []float64, s, tau float64) {
 	y = y[:len(x)]
 	for i, g := range x {
 		h := y[i]
 		x[i], y[i] = math.FMA(-s, math.FMA(tau, g, h), g), math.FMA(s, math.FMA(-tau, h, g), h)
+	}
+}
+
+// RotateApart turns m pairs of rows as Rotate does, where each of their numbers has an angle of its own, of sine s[j] and half
+// the tangent tau[j]: row k begins at x[k*ldx] and y[k*ldy]. Where the sine is 0 they stay.
+func RotateApart(x, y, s, tau []float64, ldx, ldy, m int) {
+	if n := len(s); n > 0 && m > 0 {
+		_, _, _ = x[(m-1)*ldx+n-1], y[(m-1)*ldy+n-1], tau[n-1]
+		rotateApart(x, y, s, tau, ldx, ldy, m)
+	}
+}
+
+var rotateApart = func(x, y, s, tau []float64, ldx, ldy, m int) {
+	for k := range m {
+		x, y := x[k*ldx:][:len(s)], y[k*ldy:][:len(s)]
+		for j, s := range s {
+			if s != 0 {
+				g, h := x[j], y[j]
+				x[j], y[j] = math.FMA(-s, math.FMA(tau[j], g, h), g), math.FMA(s, math.FMA(-tau[j], h, g), h)
+			}
+		}
+	}
+}
+
+// Rotation is the cosine and sine of Jacobi's rotation for the cotangent of twice its angle.
+func Rotation(zeta float64) (c, s float64) {
+	t := 0.5 / zeta
+	if math.Abs(zeta) < 0x1p500 {
+		t = math.Copysign(1, zeta) / (math.Abs(zeta) + math.Sqrt(math.FMA(zeta, zeta, 1)))
+	}
+	c = 1 / math.Sqrt(math.FMA(t, t, 1))
+	return c, float64(t * c)
+}
+
+// DiagonalizeOf is Jacobi's rotation that makes off 0 in the symmetric matrix of p, off and q: what p and q become, the sine of
+// its angle, and half the tangent. It is none where off is 0, or so small that much times its size changes neither p nor q; much is
+// positive or infinite.
+func DiagonalizeOf(p, q, off, much float64) (np, nq, s, tau float64) {
+	if x, y, small := math.Abs(p), math.Abs(q), float64(much*math.Abs(off)); off == 0 || x+small == x && y+small == y {
+		return p, q, 0, 0
+	}
+	h := q - p
+	zeta := float64(0.5*h) / off
+	c, s := Rotation(zeta)
+	t := s / c
+	if math.IsInf(zeta, 0) {
+		s, t = 0, off/h
+	}
+	return math.FMA(-t, off, p), math.FMA(t, off, q), s, s / (1 + c)
+}
+
+// Diagonalize is DiagonalizeOf of each of the numbers, which become what it says, and off 0.
+func Diagonalize(p, q, off, s, tau []float64, much float64) { diagonalize(p, q, off, s, tau, much) }
+
+var diagonalize = func(p, q, off, s, tau []float64, much float64) {
+	for i, o := range off {
+		p[i], q[i], s[i], tau[i] = DiagonalizeOf(p[i], q[i], o, much)
+		off[i] = 0
 	}
 }
 

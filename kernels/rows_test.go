@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -325,6 +326,61 @@ func TestRotate(t *testing.T) {
 				h := h0[i]
 				if wx, wy := math.FMA(-s, math.FMA(g, tau, h), g), math.FMA(s, math.FMA(-h, tau, g), h); x.x[i] != wx || y.x[i] != wy {
 					t.Fatalf("element %d of %d, (%v, %v): (%v, %v), want (%v, %v)", i, n, g, h, x.x[i], y.x[i], wx, wy)
+				}
+			}
+		}
+	})
+}
+
+// TestDiagonalize holds Diagonalize to DiagonalizeOf, and RotateApart to Rotate, number by number, on each tier.
+func TestDiagonalize(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 4))
+		odd := []float64{0, math.Copysign(0, -1), 1e-300, 5e-324, 1e-160, 1, -1, 1e-17}
+		for n := range lengths {
+			much := []float64{128, math.Inf(1)}[n%2]
+			var x [5]guarded
+			for k := range x {
+				x[k] = guard(n, (n+3*k)%8)
+				for i := range n {
+					if x[k].x[i] = r.NormFloat64(); r.IntN(4) == 0 {
+						x[k].x[i] = odd[r.IntN(len(odd))]
+					}
+				}
+			}
+			p, q, off := slices.Clone(x[0].x), slices.Clone(x[1].x), slices.Clone(x[2].x)
+			s, tau := x[3].x, x[4].x
+			Diagonalize(x[0].x, x[1].x, x[2].x, s, tau, much)
+			for i, o := range off {
+				np, nq, ws, wt := DiagonalizeOf(p[i], q[i], o, much)
+				for k, w := range []float64{np, nq, 0, ws, wt} {
+					if got := x[k].x[i]; !same(got, w) {
+						t.Fatalf("result %d of element %d of %d, [%v %v; %v], is %v, want %v", k, i, n, p[i], o, q[i], got, w)
+					}
+				}
+			}
+			m, ldx, ldy := r.IntN(5), n+r.IntN(3), n+r.IntN(3)
+			u, v := guard(m*ldx, n%8), guard(m*ldy, n%5)
+			for _, x := range [][]float64{u.x, v.x} {
+				for i := range x {
+					x[i] = math.Round(2*r.NormFloat64()) * []float64{1, 1.1}[r.IntN(2)]
+				}
+			}
+			wu, wv := slices.Clone(u.x), slices.Clone(v.x)
+			for k := range m {
+				for j := range n {
+					if s[j] != 0 {
+						RotateBy(wu[k*ldx+j:][:1], wv[k*ldy+j:][:1], s[j], tau[j])
+					}
+				}
+			}
+			RotateApart(u.x, v.x, s, tau, ldx, ldy, m)
+			for k, g := range append(x[:], u, v) {
+				g.check(t, fmt.Sprint("argument ", k))
+			}
+			for i, w := range append(wu, wv...) {
+				if got := append(slices.Clone(u.x), v.x...)[i]; !same(got, w) {
+					t.Fatalf("number %d of %d rows of %d is %v, want %v", i, m, n, got, w)
 				}
 			}
 		}

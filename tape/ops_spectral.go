@@ -91,6 +91,10 @@ var spectralRows = []Op{
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
 	{As: &opEighOf, Matrices: 10, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
+			if n := last(c.shapes[0]); c.sideBySide(matrix.LanedEigh(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.Eighs(dst, x[0], n, g) })
+				return
+			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				w, v := h.Eigh(h.Symmetric(a))
 				copy(dst, w)

@@ -236,3 +236,49 @@ func TestLanedTriangles(t *testing.T) {
 		}
 	}
 }
+
+// TestLanedEigen holds eigenvalues and eigenvectors side by side to those alone, bit for bit: of matrices with zeros, with equal
+// eigenvalues, with numbers far apart and, now and then, some that are not finite.
+func TestLanedEigen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 13))
+	h := new(Solver)
+	for n := leastLaned; LanedEigh(n); n++ {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+			for odd := range 7 {
+				a := drawn(rng, g*n, n)
+				for l := range g {
+					m := Of(a.Data[l*n*n:][:n*n], n, n)
+					switch l % 5 {
+					case 1:
+						copy(m.Data, h.eye(n).Data)
+						h.Begin()
+					case 2: // whole numbers
+						for i := range m.Data {
+							m.Data[i] = math.Round(m.Data[i])
+						}
+					case 3:
+						for i := range n {
+							m.Data[rng.IntN(n*n)] *= []float64{0, math.Copysign(0, -1), 1e-20, 1e-300, 1e10}[rng.IntN(5)]
+							m.Data[i*n+i] = math.Ldexp(m.Data[i*n+i], -i*rng.IntN(200))
+						}
+					}
+				}
+				if odd > 2 {
+					a.Data[rng.IntN(len(a.Data))] = []float64{math.Inf(1), math.NaN(), 1e307, 5e-324}[odd-3]
+				}
+				got, want := New(g*(n+1), n), New(n+1, n)
+				h.Eighs(got.Data, a.Data, n, g)
+				for l := range g {
+					m := Of(a.Data[l*n*n:][:n*n], n, n)
+					w, v := h.Eigh(h.Symmetric(m))
+					copy(want.Data, w)
+					copy(want.Data[n:], v.T().Data)
+					if got := got.Data[l*(n*n+n):][:n*n+n]; !equals(got, want.Data) {
+						t.Fatalf("eigenvalues and eigenvectors of matrix %d of %d, %v, are %v, alone %v", l, g, m, got, want.Data)
+					}
+				}
+				h.Begin()
+			}
+		}
+	}
+}

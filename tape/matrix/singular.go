@@ -169,13 +169,13 @@ func (h *Solver) jacobiRows(w, v Dense) {
 					if float64(cos*cos) <= float64(tol*tol)*float64(a*b) {
 						continue
 					}
-					c, s = rotation((b - a) / float64(2*cos))
+					c, s = kernels.Rotation((b - a) / float64(2*cos))
 				} else {
 					sx, sy := kernels.Norm2(x), kernels.Norm2(y)
 					if cos == 0 || math.Abs(cos) <= float64(tol*float64(sx*sy)) {
 						continue
 					}
-					c, s = rotation(float64((sy-sx)*(sy+sx)) / float64(2*cos))
+					c, s = kernels.Rotation(float64((sy-sx)*(sy+sx)) / float64(2*cos))
 				}
 				kernels.Rotate(x, y, c, s)
 				kernels.Rotate(v.Row(p), v.Row(q), c, s)

@@ -38,16 +38,6 @@ func (h *Solver) SpreadInto(dst []float64, u Dense, d []float64, v Dense) {
 	h.Product(Dense{dst, u.N, v.N}, w, true, v, false)
 }
 
-// rotation is the Jacobi rotation for the cotangent of twice its angle.
-func rotation(zeta float64) (c, s float64) {
-	t := 0.5 / zeta
-	if math.Abs(zeta) < 0x1p500 {
-		t = math.Copysign(1, zeta) / (math.Abs(zeta) + math.Sqrt(math.FMA(zeta, zeta, 1)))
-	}
-	c = 1 / math.Sqrt(math.FMA(t, t, 1))
-	return c, float64(t * c)
-}
-
 // leastTridiagonal is the size from which on a symmetric matrix is brought to tridiagonal
 // form, and mostGraded up to which one whose columns are of very different sizes is not.
 const (
@@ -160,12 +150,12 @@ func (h *Solver) eighJacobi(a Dense) (w []float64, v Dense) {
 	a = h.clone(a)
 	e := a.Exponent()
 	a.Scale(-e)
-	for sweep := range 60 {
-		done := true
+	for sweep := range mostSweeps {
+		done, much := true, negligible(sweep)
 		for p := range n {
 			h.tick()
 			for q := p + 1; q < n; q++ {
-				done = !jacobi(a, v, p, q, sweep > 3) && done
+				done = !jacobi(a, v, p, q, much) && done
 			}
 		}
 		if done {
@@ -187,38 +177,36 @@ func (h *Solver) eighJacobi(a Dense) (w []float64, v Dense) {
 	return w, out
 }
 
-// jacobi makes a[p][q] zero; late, entries that no longer change the diagonal are
-// dropped. It reports whether it had anything to do.
-func jacobi(a, v Dense, p, q int, late bool) bool {
+// jacobi makes a[p][q] zero, as kernels.DiagonalizeOf says. It reports whether that took a rotation.
+func jacobi(a, v Dense, p, q int, much float64) bool {
 	n := a.N
-	off := a.Data[p*n+q]
+	x, y := a.Row(p), a.Row(q)
+	off := x[q]
 	if off == 0 {
 		return false
 	}
-	x, y := a.Row(p), a.Row(q)
-	app, aqq := x[p], y[q]
-	g := 128 * math.Abs(off)
-	if late && math.Abs(app)+g == math.Abs(app) && math.Abs(aqq)+g == math.Abs(aqq) {
-		x[q], y[p] = 0, 0
-		return false
-	}
-	h := aqq - app
-	zeta := float64(0.5*h) / off
-	c, s := rotation(zeta)
-	t := s / c
-	if math.IsInf(zeta, 0) {
-		c, s, t = 1, 0, off/h
-	}
-	kernels.Rotate(x, y, c, s)
-	x[p], y[q] = math.FMA(-t, off, app), math.FMA(t, off, aqq)
-	x[q], y[p] = 0, 0
-	for k := range n {
-		if k != p && k != q {
+	app, aqq, s, tau := kernels.DiagonalizeOf(x[p], y[q], off, much)
+	if s != 0 {
+		kernels.RotateBy(x, y, s, tau)
+		for k := range n {
 			a.Data[k*n+p], a.Data[k*n+q] = x[k], y[k]
 		}
+		kernels.RotateBy(v.Row(p), v.Row(q), s, tau)
 	}
-	kernels.Rotate(v.Row(p), v.Row(q), c, s)
-	return true
+	x[p], y[q] = app, aqq
+	x[q], y[p] = 0, 0
+	return s != 0
+}
+
+// mostSweeps is how many sweeps of rotations there are at most.
+const mostSweeps = 60
+
+// negligible is how many times its size an entry is dropped by which the diagonal does not change, in a sweep: at first none is.
+func negligible(sweep int) float64 {
+	if sweep > 3 {
+		return 128
+	}
+	return math.Inf(1)
 }
 
 // leading is the first of the entries that are, but for rounding, the largest.

@@ -117,6 +117,9 @@ func main() {
 			t, u := AddMul(Copy(h), tau, g), SubMul(Copy(g), tau, h)
 			return []V{SubMul(g, s, t), AddMul(h, s, u)}
 		}}.Write()
+	Map{Name: "diagonalize", Dst: "p, q, off, s, tau", Args: "p, q, off", Scalars: "much",
+		Doc:   "\tfor i, o := range off { p[i], q[i], s[i], tau[i] = DiagonalizeOf(p[i], q[i], o, much); off[i] = 0 }",
+		Setup: FindConstants, Body: diagonalized}.Write()
 	Entry("fill" + Suffix)
 	for _, f := range links[:4] {
 		for _, g := range links {
