@@ -7,22 +7,55 @@ import "math"
 // continued fraction (8.9.2), or for small x the power series less its first term; for large a near x Temme's
 // expansion (8.12). The factor x^a exp(-x)/Γ(a+1) of all of them is the exponential of a number in two parts.
 
+// Gammainc is P(a,x) of every pair.
+var Gammainc = func(dst, a, x []float64) {
+	a, x = a[:len(dst)], x[:len(dst)]
+	var of lastShape
+	for i := range dst {
+		dst[i] = of.incomplete(a[i], x[i], false)
+	}
+}
+
+// Gammaincc is Q(a,x) of every pair.
+var Gammaincc = func(dst, a, x []float64) {
+	a, x = a[:len(dst)], x[:len(dst)]
+	var of lastShape
+	for i := range dst {
+		dst[i] = of.incomplete(a[i], x[i], true)
+	}
+}
+
 // GammaincOf is P(a,x), and GammainccOf is Q(a,x) = 1 - P(a,x).
 func GammaincOf(a, x float64) float64 {
-	v, upper := gammaTail(a, x)
-	if upper {
-		return 1 - v
-	}
-	return v
+	var of lastShape
+	return of.incomplete(a, x, false)
 }
 
 // GammainccOf is GammaincOf from the other side.
 func GammainccOf(a, x float64) float64 {
-	v, upper := gammaTail(a, x)
-	if upper {
-		return v
+	var of lastShape
+	return of.incomplete(a, x, true)
+}
+
+// A lastShape is what the last of several calls found of a alone, log(Γ(a+1)): often all of them have the same.
+type lastShape struct{ a, h, l float64 }
+
+// above is lgammaAbove(a).
+func (of *lastShape) above(a float64) (h, l float64) {
+	if of.a != a { // which is not 0
+		h, l = lgammaAbove(a)
+		*of = lastShape{a, h, l}
 	}
-	return 1 - v
+	return of.h, of.l
+}
+
+// incomplete is P(a,x), or Q(a,x).
+func (of *lastShape) incomplete(a, x float64, upper bool) float64 {
+	v, isUpper := of.tail(a, x)
+	if isUpper != upper {
+		return 1 - v
+	}
+	return v
 }
 
 const (
@@ -33,8 +66,8 @@ const (
 	powersBelow = 7   // a from which Γ(a) is Stirling's series
 )
 
-// gammaTail is P(a,x), or Q(a,x) where upper is true: of the two the small one, but for rounding.
-func gammaTail(a, x float64) (v float64, upper bool) {
+// tail is P(a,x), or Q(a,x) where upper is true: of the two the small one, but for rounding.
+func (of *lastShape) tail(a, x float64) (v float64, upper bool) {
 	switch {
 	case !(a >= 0 && x >= 0) || a == 0 && x == 0 || a > math.MaxFloat64 && x > math.MaxFloat64:
 		return math.NaN(), false
@@ -44,31 +77,39 @@ func gammaTail(a, x float64) (v float64, upper bool) {
 		return 0, false
 	case x < smallX:
 		if x < 0.5 && a < -0.4/LogOf(x) || x >= 0.5 && a < x {
-			return gammaUpperNear(a, x), true
+			return of.upperNear(a, x), true
 		}
-		return gammaSeries(a, x), false
+		return of.series(a, x), false
 	case a >= temmeFrom && x > (1-temmeBelow)*a && x < (1+temmeAbove)*a:
 		return gammaTemme(a, x), x >= a
 	case x < a:
-		return gammaSeries(a, x), false
+		return of.series(a, x), false
 	}
-	return gammaFraction(a, x), true
+	return of.fraction(a, x), true
 }
 
-// gammaSeries is P(a,x) for x that is not much larger than a: x^a exp(-x)/Γ(a+1) (1 + x/(a+1) (1 + x/(a+2) (1 + …))).
-func gammaSeries(a, x float64) float64 {
-	h, l, n := gammaFactor(a, x, false)
+// series is P(a,x) for x that is not much larger than a: x^a exp(-x)/Γ(a+1) (1 + x/(a+1) (1 + x/(a+2) (1 + …))).
+func (of *lastShape) series(a, x float64) float64 {
+	h, l, n := of.factor(a, x, false)
 	if h == 0 {
 		return 0
 	}
-	terms, least := 1, 1.0
-	for k := 1.0; least > 0x1p-56; k++ {
-		least *= x / (a + k)
-		terms++
+	var factors [40]float64 // of x/(a+k) the first, which are most: no sum waits for a division
+	last := 1
+	for least := 1.0; least > 0x1p-56; last++ {
+		q := x / (a + float64(last))
+		if last < len(factors) {
+			factors[last] = q
+		}
+		least *= q
 	}
-	sum := 1.0
-	for k := float64(terms); k > 1; k-- {
-		sum = math.FMA(x/(a+k), sum, 1)
+	sum := 1 + x/(a+float64(last))
+	for k := last - 1; k > 1; k-- {
+		if k < len(factors) {
+			sum = math.FMA(factors[k], sum, 1)
+		} else {
+			sum = math.FMA(x/(a+float64(k)), sum, 1)
+		}
 	}
 	// the first factor with what x/(a+1) rounds
 	d, dl := twoSum(a, 1)
@@ -82,11 +123,11 @@ func gammaSeries(a, x float64) float64 {
 	return scale(math.FMA(h, s, math.FMA(h, rest, float64(l*s))), n)
 }
 
-// gammaFraction is Q(a,x) for x that is not much less than a, by Legendre's continued fraction. It is x^a exp(-x)/Γ(a)/g_0,
+// fraction is Q(a,x) for x that is not much less than a, by Legendre's continued fraction. It is x^a exp(-x)/Γ(a)/g_0,
 // where g_(k-1) = x + (k-a) g_k/(g_k+k) for k > a, and f_k = g_k + k, f_(k-1) = x + 2k-1 - a + k(a-k)/f_k before: all
 // sums are of positive numbers.
-func gammaFraction(a, x float64) float64 {
-	h, l, n := gammaFactor(a, x, false)
+func (of *lastShape) fraction(a, x float64) float64 {
+	h, l, n := of.factor(a, x, false)
 	if h == 0 {
 		return 0
 	}
@@ -96,9 +137,11 @@ func gammaFraction(a, x float64) float64 {
 	if x < 6 {
 		last = max(last, 9)
 	}
+	below := 1.0 // g is a quotient, of one division in the end: with one in each step they took twice as long
 	for ; k >= last; k-- {
-		g = x + (k-a)*g/(g+k)
+		g, below = math.FMA(x+(k-a), g, float64(x*k)*below), math.FMA(k, below, g)
 	}
+	g /= below
 	rest := 0.0
 	for ; k >= max(a, 1); k-- { // of small x roundings add up
 		dh, dl := addPair(k, 0, g, rest)
@@ -116,9 +159,9 @@ func gammaFraction(a, x float64) float64 {
 	return scale(h+l, n)
 }
 
-// gammaUpperNear is Q(a,x) for small x: with E = x^a/Γ(a+1), it is (1-E) + E a (x/(a+1) - x^2/2!(a+2) + …).
-func gammaUpperNear(a, x float64) float64 {
-	gh, gl := gammaPower(a, x, false)
+// upperNear is Q(a,x) for small x: with E = x^a/Γ(a+1), it is (1-E) + E a (x/(a+1) - x^2/2!(a+2) + …).
+func (of *lastShape) upperNear(a, x float64) float64 {
+	gh, gl := of.power(a, x, false)
 	uh, ul := expm1Pair(gh, gl)
 	sum := 0.0
 	for k := 18.0; k > 1; k-- {
@@ -174,10 +217,10 @@ func temmeTerms(a float64) int {
 	return len(temme)
 }
 
-// gammaFactor is x^a exp(-x)/Γ(a+1), or that times a/x, as 2^n (h + l); 0 where it is below 2^-1100.
-func gammaFactor(a, x float64, density bool) (h, l float64, n int64) {
+// factor is x^a exp(-x)/Γ(a+1), or that times a/x, as 2^n (h + l); 0 where it is below 2^-1100.
+func (of *lastShape) factor(a, x float64, density bool) (h, l float64, n int64) {
 	if a < powersBelow {
-		h, l = gammaPower(a, x, density)
+		h, l = of.power(a, x, density)
 		h, l = addPair(h, l, -x, 0)
 		if h < -780 {
 			return 0, 0, 0
@@ -213,15 +256,15 @@ func stirlingRest(a float64) float64 {
 	return float64(z * poly(stirling[:], float64(z*z)))
 }
 
-// gammaPower is log(x^a/Γ(a+1)), or less log(x), for a < powersBelow.
-func gammaPower(a, x float64, less bool) (h, l float64) {
+// power is log(x^a/Γ(a+1)), or less log(x), for a < powersBelow.
+func (of *lastShape) power(a, x float64, less bool) (h, l float64) {
 	ph, pl := a, 0.0
 	if less {
 		ph, pl = twoSum(a, -1)
 	}
 	h, l = logLong(x)
 	h, l = mulPair(h, l, ph, pl)
-	gh, gl := lgammaAbove(a)
+	gh, gl := of.above(a)
 	return addPair(h, l, -gh, -gl)
 }
 

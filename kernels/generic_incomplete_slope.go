@@ -32,9 +32,24 @@ func GammaincDerivativeOf(n, a, x float64) float64 {
 	return gammaByShapeAbove(int(n), a, x)
 }
 
+// GammaDensity is GammaDensityOf of every triple.
+var GammaDensity = func(dst, n, a, x []float64) {
+	n, a, x = n[:len(dst)], a[:len(dst)], x[:len(dst)]
+	var of lastShape
+	for i := range dst {
+		dst[i] = of.densityBy(n[i], a[i], x[i])
+	}
+}
+
 // GammaDensityOf is the n-th derivative (n = 0, 1, …) of p(x) = x^(a-1) exp(-x)/Γ(a) by a, and 0 for negative n. The slope
 // of p at 0 is p of a-1 less that of a, and so on: at 0 a may be anything, elsewhere p of negative a is 0.
 func GammaDensityOf(n, a, x float64) float64 {
+	var of lastShape
+	return of.densityBy(n, a, x)
+}
+
+// densityBy is GammaDensityOf.
+func (of *lastShape) densityBy(n, a, x float64) float64 {
 	switch {
 	case x != x || a != a || x < 0 || a > math.MaxFloat64 && x > math.MaxFloat64 || !(n <= mostShaped) || n != math.Floor(n):
 		return math.NaN()
@@ -45,11 +60,34 @@ func GammaDensityOf(n, a, x float64) float64 {
 	case x > math.MaxFloat64 || a > math.MaxFloat64:
 		return 0
 	}
+	if n == 0 {
+		return of.density(a, x)
+	}
 	f := gammaShape(int(n), a, x)
 	if f.h == 0 {
 		return 0
 	}
 	return byUnit(f.h, f.l, f.n, 1, f.of(f.rise))
+}
+
+// density is p(x), of positive numbers.
+func (of *lastShape) density(a, x float64) float64 {
+	if a >= 0.5 {
+		h, l, n := of.factor(a, x, true)
+		return scale(h+l, n)
+	}
+	h, l := of.logDensity(a, x)
+	if h < -780 {
+		return 0
+	}
+	h, l, n := expPair(h, l)
+	return byUnit(h, l, n, 1, a)
+}
+
+// logDensity is log(p(x)/a).
+func (of *lastShape) logDensity(a, x float64) (h, l float64) {
+	h, l = of.power(a, x, true)
+	return addPair(h, l, -x, 0)
 }
 
 // gammaDensityAt0 is a limit of x^(a-1) log(x)^n/Γ(a), or of the derivative of 1/Γ(a) where that is 0.
@@ -78,10 +116,10 @@ type shaped struct {
 }
 
 func gammaShape(order int, a, x float64) *shaped {
+	var of lastShape
 	f := &shaped{order: order}
 	if f.small = a < 0.5; f.small {
-		f.h, f.l = gammaPower(a, x, true)
-		f.h, f.l = addPair(f.h, f.l, -x, 0)
+		f.h, f.l = of.logDensity(a, x)
 		if f.h < -780 {
 			return &shaped{}
 		}
@@ -89,7 +127,7 @@ func gammaShape(order int, a, x float64) *shaped {
 		f.a = a
 		a++
 	} else {
-		f.h, f.l, f.n = gammaFactor(a, x, true)
+		f.h, f.l, f.n = of.factor(a, x, true)
 	}
 	f.rise = LogOverGammaOf(a, x)
 	f.polygammas(a)
@@ -138,7 +176,8 @@ func bell(n int, first float64, cumulants *[mostShaped + 1]float64) (y, before f
 // gammaByShapeBelow integrates from 0 to x, for a >= 1: with t = x exp(-u), p(t) dt is
 // p(x) x exp(-(a-x) u - x (exp(-u)-1+u)) du.
 func gammaByShapeBelow(order int, a, x, rise float64) float64 {
-	h, l, n := gammaFactor(a, x, false)
+	var of lastShape
+	h, l, n := of.factor(a, x, false)
 	if h == 0 {
 		return 0
 	}
@@ -180,7 +219,8 @@ func gammaByShapeAbove(order int, a, x float64) float64 {
 // gammaByShapeNear differentiates P = E (1 - aV) of gammaUpperNear, E = x^a/Γ(a+1), for a < 1 and small x. The derivatives
 // of E are E B_k of log(x) - ψ(a+1), and aV is the sum of (-x)^j/j! (j/(a+j) - 1).
 func gammaByShapeNear(order int, a, x float64) float64 {
-	h, l := gammaPower(a, x, false)
+	var of lastShape
+	h, l := of.power(a, x, false)
 	if h < -780 {
 		return 0
 	}

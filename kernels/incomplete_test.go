@@ -170,6 +170,33 @@ func TestIncompleteBits(t *testing.T) {
 	}
 }
 
+// TestIncompleteDoors: of many numbers the same bits as of each, whichever come one after the other.
+func TestIncompleteDoors(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	shapes := []float64{0, math.NaN(), 0.25, 0.25, 2.5, 2.5, 2.5, -1, 7, 30, 0.25}
+	n, a, x := make([]float64, 500), make([]float64, 500), make([]float64, 500)
+	for i := range a {
+		n[i], a[i], x[i] = float64(max(0, r.IntN(6)-3)), shapes[r.IntN(len(shapes))], math.Exp(3*r.NormFloat64())
+	}
+	for _, f := range []struct {
+		name string
+		all  func(dst []float64)
+		one  func(i int) float64
+	}{
+		{"gammainc", func(dst []float64) { Gammainc(dst, a, x) }, func(i int) float64 { return GammaincOf(a[i], x[i]) }},
+		{"gammaincc", func(dst []float64) { Gammaincc(dst, a, x) }, func(i int) float64 { return GammainccOf(a[i], x[i]) }},
+		{"density", func(dst []float64) { GammaDensity(dst, n, a, x) }, func(i int) float64 { return GammaDensityOf(n[i], a[i], x[i]) }},
+	} {
+		dst := make([]float64, len(a))
+		f.all(dst)
+		for i, got := range dst {
+			if want := f.one(i); !same(got, want) {
+				t.Errorf("%s(%v, %v, %v) among others is %v, want %v", f.name, n[i], a[i], x[i], got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkIncomplete(b *testing.B) {
 	for _, r := range []struct {
 		name string
