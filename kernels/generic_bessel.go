@@ -97,9 +97,7 @@ func I0DerivativeOf(n, x float64) float64 {
 		return oddly(n, x, besselOf(n, a))
 	case n == 2 && a < besselFar:
 		row, d := besselAt(a)
-		h, l := row.moment(0, d)
-		nh, nl := row.ratio(0, d)
-		h, l = addPair(h, l, -nh, -nl)
+		h, l := row.s.at(d)
 		return timesExp(h, l, a)
 	case a < besselFar+2*n:
 		h, l := i0DerivativeNear(n, a)
@@ -153,7 +151,7 @@ func I0eDerivativeOf(n, x float64) float64 {
 func besselMomentOf(n, x float64) (h, l float64) {
 	if n <= besselOrders && x < besselFar+2*n {
 		row, d := besselAt(x)
-		return row.moment(int(n), d)
+		return row.m[int(n)].at(d)
 	}
 	return besselMoment(n, x)
 }
@@ -166,19 +164,25 @@ func I1eDerivativeOf(n, x float64) float64 {
 	case x == 0 && !oddOrder(n):
 		return 0
 	}
-	a := math.Abs(x)
-	mh, ml := besselMomentOf(n, a)
-	nh, nl := besselMomentOf(n+1, a)
-	h, l := addPair(mh, ml, -nh, -nl)
-	if math.Abs(h) < mh/128 { // rows are not exact enough
-		mh, ml = besselMoment(n, a)
-		nh, nl = besselMoment(n+1, a)
-		h, l = addPair(mh, ml, -nh, -nl)
-	}
+	h, l := besselFall(n, math.Abs(x))
 	if x < 0 {
 		return -alternating(n, x, h+l)
 	}
 	return alternating(n, x, h+l)
+}
+
+// besselFall is M_n less M_(n+1), (-1)^n times the n-th derivative of exp(-x) I1(x), by rows where they are exact enough.
+func besselFall(n, x float64) (h, l float64) {
+	if n <= besselOrders && x < besselWithin {
+		row, d := besselAt(x)
+		e := &row.e[int(n)]
+		if h, l = e.at(d); math.Abs(h) >= math.Abs(e.c[0])/128 {
+			return h, l
+		}
+	}
+	mh, ml := besselMoment(n, x)
+	nh, nl := besselMoment(n+1, x)
+	return addPair(mh, ml, -nh, -nl)
 }
 
 // besselMoment is (-1)^n times the n-th derivative of exp(-x) I0(x) for x >= 0: the mean of (1 - cos θ)^n exp(-x (1 - cos θ)).
@@ -215,7 +219,7 @@ func besselMoment(n, x float64) (h, l float64) {
 // isOrder reports whether n is an order of derivatives.
 func isOrder(n float64) bool { return n == math.Trunc(n) && n >= 0 && n <= 1000 }
 
-func oddOrder(n float64) bool { return math.Mod(n, 2) != 0 }
+func oddOrder(n float64) bool { return int(n)&1 != 0 }
 
 // oddly is y with the sign of x where n is odd.
 func oddly(n, x, y float64) float64 {

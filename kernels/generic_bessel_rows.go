@@ -7,11 +7,22 @@ import (
 
 // Near 0, where their series take tens of terms in twice the precision, the Bessel functions are Taylor's series around
 // the next eighth. With M_n(x) the mean of (1 - cos θ)^n exp(-x (1 - cos θ)), which is (-1)^n times the n-th derivative
-// of M_0 = exp(-x) I0(x), all of a row are positive, and so are N_n = 2 M_(n+1) - M_(n+2), which are that of
-// N_0 = exp(-x) I1(x)/x. Of one number 20 ns and not 300 to 1100.
+// of M_0 = exp(-x) I0(x), all derivatives alternate in sign, and exp(-x) I1(x) is M_0 - M_1. Of one number 10 ns and not
+// 300 to 1100.
 
-// A besselRow is M and N at a place, as pairs.
-type besselRow struct{ m, ml, n, nl [besselMoments]float64 }
+// A besselRow is the series around a place of functions of x, with one for each difference: what is left of two series
+// was too inexact for one slope of exp(-x) I1(x) in twelve, those near its top, and they took four times as long.
+type besselRow struct {
+	m [besselOrders + 1]besselSeries // M_n
+	e [besselOrders + 1]besselSeries // M_n - M_(n+1)
+	s besselSeries                   // M_0 - 2 M_1 + M_2, of the second derivative of I0
+}
+
+// A besselSeries is a Taylor series: its coefficients, and what the first two round.
+type besselSeries struct {
+	c   [besselTerms + 1]float64
+	low [2]float64
+}
 
 const (
 	besselTerms   = 11 // (2/16)^11/11! is below 2^-58
@@ -49,48 +60,50 @@ func newBesselRow(x float64) *besselRow {
 		h[i], l[i] = divPair(h[i], l[i], 2*n+1, 0)
 	}
 	row := &besselRow{}
-	for i := range besselMoments {
-		row.m[i], row.ml[i] = h[i], l[i]
-		row.n[i], row.nl[i] = addPair(2*h[i+1], 2*l[i+1], -h[i+2], -l[i+2])
+	for n := range row.m {
+		row.m[n] = newBesselSeries(func(i int) (float64, float64) { return h[n+i], l[n+i] })
+		row.e[n] = newBesselSeries(func(i int) (float64, float64) { return addPair(h[n+i], l[n+i], -h[n+i+1], -l[n+i+1]) })
 	}
+	row.s = newBesselSeries(func(i int) (float64, float64) {
+		sh, sl := addPair(h[i], l[i], -2*h[i+1], -2*l[i+1])
+		return addPair(sh, sl, h[i+2], l[i+2])
+	})
 	return row
 }
 
-// moment is M_n at d from the row.
-func (r *besselRow) moment(n int, d float64) (h, l float64) {
-	return besselTaylor((*[besselTerms + 1]float64)(r.m[n:]), (*[2]float64)(r.ml[n:]), d)
-}
-
-// ratio is N_n at d from the row.
-func (r *besselRow) ratio(n int, d float64) (h, l float64) {
-	return besselTaylor((*[besselTerms + 1]float64)(r.n[n:]), (*[2]float64)(r.nl[n:]), d)
-}
-
-// besselTaylor is the series of a function whose derivatives are c + low and alternate in sign, as a pair: exact to
-// 2^-61 or so of c, for what is a difference of two of them.
-func besselTaylor(c *[besselTerms + 1]float64, low *[2]float64, d float64) (h, l float64) {
-	s := c[besselTerms]
-	for i := besselTerms; i > 2; i-- {
-		s = math.FMA(float64(-d*besselInverse[i]), s, c[i-1])
+// newBesselSeries is that of a function whose i-th derivative is (-1)^i times a number.
+func newBesselSeries(number func(i int) (h, l float64)) (s besselSeries) {
+	over := 1.0 // (-1)^i i!
+	for i := range s.c {
+		h, l := number(i)
+		h, l = divPair(h, l, over, 0)
+		s.c[i] = h
+		if i < len(s.low) {
+			s.low[i] = l
+		}
+		over *= -float64(i + 1)
 	}
-	t := float64(-0.5 * d * s)
-	s = c[1] + t
-	sl := (t - (s - c[1])) + low[1]
-	p := float64(-d * s)
-	h = c[0] + p
-	return h, (p - (h - c[0])) + (math.FMA(-d, s, -p) - float64(d*sl) + low[0])
+	return s
 }
 
-// besselInverse are 1/i.
-var besselInverse = [besselTerms + 1]float64{0, 1, 1. / 2, 1. / 3, 1. / 4, 1. / 5, 1. / 6, 1. / 7, 1. / 8, 1. / 9, 1. / 10, 1. / 11}
+// at is the series at d from its place, as a pair: exact to 2^-61 or so of the first term, for what is a difference of two.
+func (b *besselSeries) at(d float64) (h, l float64) {
+	c, z := &b.c, float64(d*d)
+	even := math.FMA(math.FMA(math.FMA(math.FMA(c[10], z, c[8]), z, c[6]), z, c[4]), z, c[2])
+	odd := math.FMA(math.FMA(math.FMA(math.FMA(c[11], z, c[9]), z, c[7]), z, c[5]), z, c[3])
+	t := float64(d * math.FMA(odd, d, even))
+	s := c[1] + t
+	sl := (t - (s - c[1])) + b.low[1]
+	p := float64(d * s)
+	h = c[0] + p
+	return h, (p - (h - c[0])) + (math.FMA(d, s, -p) + float64(d*sl) + b.low[0])
+}
 
 // besselPairNear is besselPair of 0 <= x < besselFar.
 func besselPairNear(order, x float64) (h, l float64) {
 	row, d := besselAt(x)
 	if order == 0 {
-		return row.moment(0, d)
+		return row.m[0].at(d)
 	}
-	h, l = row.ratio(0, d)
-	p := float64(x * h)
-	return p, math.FMA(x, h, -p) + float64(x*l)
+	return row.e[0].at(d)
 }
