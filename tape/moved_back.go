@@ -211,7 +211,71 @@ func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 		at = c.end()
 	}
 	zeros(s[axis])
+	if len(parts) == len(cuts) && t.isLarge(s.Size()*t.points(parts[0])) {
+		return t.concatMoved(parts, axis)
+	}
 	return t.concat(parts, axis)
+}
+
+// concatMoved is concat of parts that leave nothing out, as roll has them on its way back. Where all are moved of one value
+// that is a multiple, what it is a multiple of is moved, and multiplied here: so the terms of a stencil's cotangent are
+// read where the one of its result lies, and none is written down. Jacobians through the heat equation on a ring of
+// 60, and its gradient on one of 20,000, take .66 of the time, a Hessian through Burgers' equation .8.
+func (t *Tape) concatMoved(parts []Ref, axis int) Ref {
+	from := func(x Ref) Ref {
+		moved := make([]Ref, len(parts))
+		for i, p := range parts {
+			moved[i] = t.movedAs(p, x)
+		}
+		return t.concatMoved(moved, axis)
+	}
+	if v := t.movedFrom(parts); v != None && !t.known(v) {
+		switch in, args := &t.ins[v], t.Args(v); in.Op() {
+		case opNeg:
+			return t.Apply(opNeg, from(args[0]))
+		case opMul, opZMul:
+			op, x, y := in.Op(), args[0], args[1]
+			switch {
+			case t.isFactor(y, x, v):
+				return t.Apply(op, from(x), y)
+			case t.isFactor(x, y, v):
+				return t.Apply(op, x, from(y))
+			case t.isLighter(y, x, v), t.isLighter(x, y, v):
+				return t.Apply(op, from(x), from(y))
+			}
+		}
+	}
+	return t.concat(parts, axis)
+}
+
+// movedFrom is what all parts are slices of, None where that is not one value.
+func (t *Tape) movedFrom(parts []Ref) Ref {
+	v := None
+	for _, p := range parts {
+		op := t.ins[p].Op()
+		if op != opBlock && op != opSlice || t.known(p) || v != None && t.Args(p)[0] != v {
+			return None
+		}
+		v = t.Args(p)[0]
+	}
+	return v
+}
+
+// isFactor reports whether k is a constant number, and x of the form of their product.
+func (t *Tape) isFactor(k, x, product Ref) bool {
+	_, number := t.constant(k)
+	return number && t.isAlike(x, product)
+}
+
+// isLighter reports whether y has the shape of its product with x, but is at fewer points.
+func (t *Tape) isLighter(y, x, product Ref) bool {
+	return t.isAlike(x, product) && t.ins[y].shape == t.ins[product].shape && t.ins[y].dtype == t.ins[product].dtype && t.points(y) < t.points(product)
+}
+
+// isAlike reports whether x and y have the same axes and dtype.
+func (t *Tape) isAlike(x, y Ref) bool {
+	a, b := &t.ins[x], &t.ins[y]
+	return a.shape == b.shape && a.batch == b.batch && a.dtype == b.dtype
 }
 
 // woven is rowOf for cuts of every group of numbers: these are put beside one another along an axis of their own. The

@@ -345,6 +345,48 @@ func compareAdjoints(t *testing.T, q func() *Question) {
 	}
 }
 
+// TestRings: of a stencil on a ring each step writes its result alone, on the way back too. Its terms are made where they
+// are added, of what is read at several distances.
+func TestRings(t *testing.T) {
+	movingSmall(t, 1<<40)
+	for _, r := range []struct {
+		op, text string
+		values   int // that tile programs read and write
+	}{
+		{"grad", "for i in range(5) { x = x + 0.2*(roll(x, 1) - 2*x + roll(x, -1)) }; sum(x^2)", 40},
+		{"grad", "for i in range(5) { x = x - 0.2*(-(roll(x, 2)*3) + 2*x) }; sum(x^2)", 30},
+		{"grad", "for i in range(5) { y = y + 0.1*(roll(y, 1, 0) + roll(y, -1, 0) + roll(y, 1, 1) + roll(y, -1, 1) - 4*y) }; sum(y^2)", 60},
+		{"jacobian", "for i in range(3) { x = x - 0.01*x*(roll(x, -1) - roll(x, 1)) + 0.05*(roll(x, 1) - 2*x + roll(x, -1)) }; x[:7]", 0},
+		{"hessian", "for i in range(3) { x = x + 0.2*tanh(roll(x, 1) - 2*x) }; sum(x[:8]^3)", 0},
+		{"grad", "z = 3*(x - 1); for i in range(3) { z = roll(z, 1)*2 - roll(z, 3)*roll(z, 1) }; sum(z*x) + sum(roll(-z, 5)*x^2)", 0},
+	} {
+		q := func() *Question {
+			q := question(t, r.op, r.text)
+			for _, v := range []variable{{"x", tensor.Shape{200}}, {"y", tensor.Shape{14, 15}}} {
+				q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(noise(rand.New(rand.NewPCG(1, 2)), v.shape))})
+			}
+			return q
+		}
+		compareAdjoints(t, q)
+		if !comparePlan(t, q) {
+			t.Errorf("%s: nothing to compare", r.text)
+		}
+		s, want, err := recorded(q())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, values := s.t.plan(want), 0
+		for _, s := range p.steps {
+			if s.kind == stepTile {
+				values += len(s.tile.direct)
+			}
+		}
+		if r.values > 0 && values != r.values {
+			t.Errorf("tile programs of %s of %q read and write %d values, not %d\n%s", r.op, r.text, values, r.values, p.Dump())
+		}
+	}
+}
+
 // TestMovedWide: a program of float32 reads where they lie what is no float32, too.
 func TestMovedWide(t *testing.T) {
 	movingSmall(t, 1)
