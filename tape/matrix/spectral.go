@@ -150,17 +150,10 @@ func (h *Solver) eighJacobi(a Dense) (w []float64, v Dense) {
 	a = h.clone(a)
 	e := a.Exponent()
 	a.Scale(-e)
-	for sweep := range mostSweeps {
-		done, much := true, negligible(sweep)
-		for p := range n {
-			h.tick()
-			for q := p + 1; q < n; q++ {
-				done = !jacobi(a, v, p, q, much) && done
-			}
-		}
-		if done {
-			break
-		}
+	if n <= fewRows {
+		h.jacobiFew(a, v)
+	} else {
+		h.jacobiSweeps(a, v)
 	}
 	values := h.raw(1, n).Data
 	for i := range values {
@@ -175,6 +168,23 @@ func (h *Solver) eighJacobi(a Dense) (w []float64, v Dense) {
 		}
 	}
 	return w, out
+}
+
+// jacobiSweeps makes a diagonal, turning the rows of v.
+func (h *Solver) jacobiSweeps(a, v Dense) {
+	n := a.N
+	for sweep := range mostSweeps {
+		done, much := true, negligible(sweep)
+		for p := range n {
+			h.tick()
+			for q := p + 1; q < n; q++ {
+				done = !jacobi(a, v, p, q, much) && done
+			}
+		}
+		if done {
+			return
+		}
+	}
 }
 
 // jacobi makes a[p][q] zero, as kernels.DiagonalizeOf says. It reports whether that took a rotation.
