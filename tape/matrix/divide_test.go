@@ -178,7 +178,7 @@ func TestSVDLarge(t *testing.T) {
 // TestCorrect holds small eigenvalues and singular values to the truth, which of second
 // differences has a formula: without correction they are a hundred ulp off.
 func TestCorrect(t *testing.T) {
-	for _, n := range []int{leastTridiagonal, leastSingular, 40, exactRows} {
+	for _, n := range []int{leastCorrected, leastSingular, 40, exactRows} {
 		a := New(n, n)
 		for i := range n {
 			a.Data[i*n+i] = 2

@@ -26,6 +26,15 @@ func (h *Solver) Eighs(dst, a []float64, n, g int) {
 			kernels.Mul(x.at(i, j), x.at(i, j), down)
 		}
 	}
+	var whole laned
+	if turnsAndCorrects(n) { // with a row below
+		whole = h.laned(n+1, n, g)
+		for i := range n {
+			for j := range n {
+				copy(whole.at(i, j), x.at(min(i, j), max(i, j)))
+			}
+		}
+	}
 	pairs := n * (n - 1) / 2
 	sines, tau := h.laned(pairs, 1, g), h.raw(1, g).Data
 	for sweep := range mostSweeps {
@@ -48,13 +57,49 @@ func (h *Solver) Eighs(dst, a []float64, n, g int) {
 	}
 	values := h.laned(1, n, g)
 	for i := range n {
-		kernels.Mul(values.at(0, i), x.at(i, i), up)
+		copy(values.at(0, i), x.at(i, i))
+	}
+	if turnsAndCorrects(n) {
+		h.correctEigen(whole, v, values)
+	}
+	for i := range n {
+		kernels.Mul(values.at(0, i), values.at(0, i), up)
 	}
 	w, vectors := h.raw(g, n), h.raw(g, n*n)
 	values.apart(w.Data, n)
 	v.apart(vectors.Data, n*n)
 	for l := range g {
 		writeEigen(dst[l*(n*n+n):][:n*n+n], w.Row(l), Of(vectors.Row(l), n, n))
+	}
+}
+
+// correctEigen is correct of eigenvalues s of matrices, with room for a row below, and their vectors, of few rows.
+func (h *Solver) correctEigen(b, v, s laned) {
+	n, g := v.n, v.g
+	most, sizes, factors, rest := h.New(1, g).Data, h.raw(1, g).Data, h.laned(n+1, 1, g), h.laned(fewRows, 1, g)
+	for i := range n {
+		kernels.Abs(sizes, s.at(0, i))
+		kernels.Maximum(most, most, sizes)
+	}
+	for i := range n {
+		h.tick()
+		copy(b.from(n, 0), v.from(i, 0)[:n*g])
+		copy(factors.d, v.from(i, 0)[:n*g])
+		kernels.Neg(factors.at(n, 0), s.at(0, i))
+		clear(rest.d)
+		for j := range n {
+			kernels.ResidualsApart(rest.at(j, 0), factors.d, b.from(0, j), g, n*g, n+1)
+		}
+		kernels.Mul(rest.d[:n*g], rest.d[:n*g], factors.d[:n*g])
+		for m := fewRows / 2; m > 0; m /= 2 { // as a sum of products is folded
+			kernels.Add(rest.d[:m*g], rest.d[:m*g], rest.d[m*g:2*m*g])
+		}
+		value := s.at(0, i)
+		for l, wrong := range rest.d[:g] {
+			if !(math.Abs(value[l]) < 0x1p-50*most[l]) {
+				value[l] -= wrong
+			}
+		}
 	}
 }
 
