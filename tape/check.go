@@ -108,8 +108,11 @@ func (p *Plan) verifyOrder(bad func(format string, args ...any)) {
 func (p *Plan) verifyMemory(bad func(format string, args ...any)) {
 	freed := map[Ref]bool{}
 	for i := range p.steps {
-		for _, r := range p.steps[i].refs {
+		for _, r := range p.steps[i].all() {
 			for _, a := range p.t.Args(r) {
+				if p.steps[i].makesAgain(p.same[a]) {
+					continue
+				}
 				for _, a := range p.readFrom(p.same[a]) {
 					if freed[a] {
 						bad("step %d reads %%%d, which is gone", i, a)

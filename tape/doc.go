@@ -35,7 +35,7 @@
 //     vector that a program takes apart number by number is put together once on the way back
 //     (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse,
-//     slide, place. Forward and backward elementwise work of one shape is one tile program, and
+//     slide, again, place. Forward and backward elementwise work of one shape is one tile program, and
 //     a full sum closes it without touching memory (tile.go), and so do sums over axes
 //     (tile_sums.go); slices, and what is put together of parts, it reads where they lie (moved.go). Programs of which one reads what another
 //     makes a few places apart run side by side, a window of it in the cache (slide.go). What is
@@ -80,6 +80,7 @@
 //	series series_*                                     derivatives of high order
 //	plan live fold fuse linger picked place             the plan and its passes
 //	chain chain_*                                       layers carried through together
+//	again                                               what is cheaper made again than written
 //	slide slide_run                                     tile programs that run side by side
 //	moved moved_run moved_back edges                    what is read where it lies
 //	tile tile_* shorten single single_tile              programs of tiles

@@ -115,6 +115,9 @@ func (p *Plan) Dump() string {
 		for _, r := range s.refs {
 			fmt.Fprintf(&b, " %%%d=%s", r, t.ins[r].Op().Name)
 		}
+		for _, r := range s.again {
+			fmt.Fprintf(&b, " again %%%d=%s", r, t.ins[r].Op().Name)
+		}
 		if s.tile != nil {
 			fmt.Fprintf(&b, " (%d elements, %d slots, %d in memory)", s.tile.n, s.tile.slots, len(s.tile.direct))
 			for _, m := range s.tile.moved {

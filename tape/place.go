@@ -30,11 +30,17 @@ func passPlace(p *Plan) {
 func (p *Plan) findLast(scratch *tileScratch) {
 	t, last, keep := p.t, scratch.last, scratch.keep
 	for i := range p.steps { // what is read by none but its own step ends there
-		for _, r := range p.steps[i].refs {
-			for _, a := range t.Args(r) {
-				last[p.same[a]] = int32(i)
-				for _, w := range p.panes(p.same[a]) {
-					last[w.ref] = int32(i)
+		s := &p.steps[i]
+		for _, refs := range [2][]Ref{s.refs, s.again} {
+			for _, r := range refs {
+				for _, a := range t.Args(r) {
+					if a = p.same[a]; s.makesAgain(a) {
+						continue
+					}
+					last[a] = int32(i)
+					for _, w := range p.panes(a) {
+						last[w.ref] = int32(i)
+					}
 				}
 			}
 		}

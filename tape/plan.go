@@ -5,7 +5,7 @@ import "slices"
 // A Plan is how the values of some instructions will be computed: which instructions
 // run (live), which of them are the same (fold), which are carried out some rows at a time
 // (chain), which are read where they lie (moved), in which groups (fuse), which of these run
-// side by side (slide), and what is in memory when (place).
+// side by side (slide), what is made again (again), and what is in memory when (place).
 type Plan struct {
 	t    *Tape
 	outs []Ref
@@ -39,6 +39,7 @@ type step struct {
 	kind  stepKind
 	level int32
 	refs  []Ref
+	again []Ref // what others make, and it makes again
 	tile  *tileProgram
 	chain *chain
 	slide *slide // which it is part of, or nil
@@ -78,7 +79,8 @@ var passRows = []pass{
 	{name: "moved", after: []string{"live", "fold", "chain"}, run: passMoved},
 	{name: "fuse", after: []string{"live", "fold", "chain", "moved"}, run: passFuse},
 	{name: "slide", after: []string{"moved", "fuse"}, run: passSlide},
-	{name: "place", after: []string{"fuse", "slide"}, run: passPlace},
+	{name: "again", after: []string{"fuse", "slide"}, run: passAgain},
+	{name: "place", after: []string{"fuse", "slide", "again"}, run: passPlace},
 }
 
 // plan makes the plan for the values of outs.

@@ -26,13 +26,13 @@ type node struct {
 
 // shorten writes the nodes of a group and counts how often each value is read. Two operations of
 // a chain become one kernel.
-func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bool) []node {
-	sc.nodes = grown(sc.nodes, len(s.refs))
+func (p *Plan) shorten(refs []Ref, single bool, sc *tileScratch, lives func(Ref) bool) []node {
+	sc.nodes = grown(sc.nodes, len(refs))
 	clear(sc.nodes)
 	nodes, reads, at := sc.nodes, sc.reads, sc.joins
-	p.scaled(s, single, nodes, at)
+	p.scaled(refs, single, nodes, at)
 	for k := len(nodes) - 1; k >= 0; k-- {
-		o, r := &nodes[k], s.refs[k]
+		o, r := &nodes[k], refs[k]
 		if o.gone = reads[r] == 0 && !lives(r) && o.op != opSum; o.gone {
 			continue
 		}
@@ -42,7 +42,7 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 			}
 		}
 	}
-	for k, r := range s.refs {
+	for k, r := range refs {
 		o := &nodes[k]
 		if linkOf(o.op) < 0 || at[r] == 0 || o.gone || o.op == opSquare {
 			continue
@@ -70,9 +70,9 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 // scaled makes nodes of the instructions of a group. Scalings by -1 are merged with others, and what
 // divides by a power of two multiplies: such products are exact wherever the quotient is. Of the
 // instructions that others may join, at says which nodes they are, counted from 1.
-func (p *Plan) scaled(s *step, single bool, nodes []node, at []int32) {
+func (p *Plan) scaled(refs []Ref, single bool, nodes []node, at []int32) {
 	t := p.t
-	for k, r := range s.refs {
+	for k, r := range refs {
 		o := &nodes[k]
 		o.op = t.ins[r].Op()
 		for i, a := range t.Args(r) {

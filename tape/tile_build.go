@@ -46,6 +46,7 @@ type tileBuilder struct {
 	p      *Plan
 	index  int32 // of the step
 	refs   []Ref // of the step
+	again  []Ref // those that others make, too
 	free   []int32
 	alongs bool  // it adds up over some axes
 	full   bool  // and full sums so, too
@@ -60,7 +61,7 @@ type tileBuilder struct {
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
 	b := &sc.builder
-	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
+	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.all(), again: s.again, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
 	b.single = p.single[index]
@@ -68,14 +69,14 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	if s.slide != nil {
 		b.windows = s.slide.steps[int(index)-s.slide.first].windows
 	}
-	for _, r := range s.refs {
+	for _, r := range b.refs {
 		b.touch(r)
 		for _, a := range t.Args(r) {
 			b.touch(p.same[a])
 		}
 	}
 	b.pair()
-	nodes := p.shorten(s, b.single, sc, b.lives)
+	nodes := p.shorten(b.refs, b.single, sc, b.lives)
 	size := 0
 	for i := range nodes {
 		if !nodes[i].gone && nodes[i].op != opSum {
@@ -84,13 +85,13 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	}
 	b.code = t.desk.micros.of(size)[:0]
 	b.loads, b.kept = t.desk.loads.of(8)[:0], t.desk.kept.of(4)[:0]
-	for k, r := range s.refs {
+	for k, r := range b.refs {
 		if t.ins[r].Op() != opSum && !nodes[k].gone {
 			b.n = t.size(r)
 			b.arguments(r, &nodes[k])
 		}
 	}
-	for k, r := range s.refs {
+	for k, r := range b.refs {
 		switch o := &nodes[k]; {
 		case b.alongs && p.sumsAlong(r, b.full):
 			b.sumAlong(r, o.args[0])
@@ -129,6 +130,11 @@ func (b *tileBuilder) touch(r Ref) {
 		b.where[r] = nowhere
 		b.touched = append(b.touched, r)
 	}
+}
+
+// isHere reports whether the program makes r.
+func (b *tileBuilder) isHere(r Ref) bool {
+	return b.p.home[r] == b.index || len(b.again) > 0 && slices.Contains(b.again, r)
 }
 
 // lives reports whether somebody else reads r.
@@ -189,7 +195,7 @@ func (b *tileBuilder) done(a Ref) {
 		return
 	}
 	p, where := b.p, b.where[a]
-	if p.home[a] == b.index && where >= 0 {
+	if b.isHere(a) && where >= 0 {
 		b.free = append(b.free, where)
 	} else if p.steps[b.index].slide == nil && p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single && !slices.Contains(b.held, a) {
 		b.dying = append(b.dying, a)
@@ -205,7 +211,7 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 			o.slot = b.number(o.num, b.slot)
 			continue
 		}
-		if b.where[a] != nowhere || p.home[a] == b.index {
+		if b.where[a] != nowhere || b.isHere(a) {
 			continue
 		}
 		same := t.sameLayout(a, r)
