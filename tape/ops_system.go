@@ -18,7 +18,7 @@ var systemRows = []Op{
 	{As: &opLU, Matrices: 2, Name: "lu", Switches: [2]string{"rest"}, Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shapes[0])
-			if c.sideBySide(matrix.Laned(n)) {
+			if c.sideBySide(!c.attr.Flag && matrix.LanedFactors(n, len(c.args[0])/max(n*n, 1))) {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.LUs(dst, x[0], n, g) })
 				return
 			}
@@ -67,7 +67,7 @@ var systemRows = []Op{
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Terms: (*factoring).solved, Linear: []int{2}, Zeros: func(c *run) { c.zeroColumns(2, 2, 2, 2, 2) },
 		Run: func(c *run) {
-			if n, k := last(c.shapes[0]), last(c.shapes[2]); c.sideBySide(matrix.LanedSystem(n, k)) && c.areRegular() {
+			if n, k := last(c.shapes[0]), last(c.shapes[2]); c.sideBySide(matrix.LanedSolutions(n, k, len(c.args[0])/max(n*n, 1))) && c.areRegular() {
 				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
 					h.Solutions(dst, x[0], x[1], x[2], n, k, g, c.attr.Flag)
 				})
@@ -240,8 +240,7 @@ func (c *run) regular(lu matrix.Dense, dst []float64) bool {
 
 // areRegular reports whether no pivot of the second argument's factors is 0.
 func (c *run) areRegular() bool {
-	n := last(c.shapes[0])
-	return regularMatrices(c.args[1], n, n*n+n)
+	return regularMatrices(c.args[1], last(c.shapes[0]), matrixSize(c.shapes[1]))
 }
 
 // regularMatrices reports whether no diagonal has a 0, of matrices of n rows that begin so many numbers apart.

@@ -12,12 +12,20 @@ func equals(x, y []float64) bool {
 	return slices.EqualFunc(x, y, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y })
 }
 
+// lanedSizes are numbers of rows whose factors are found side by side.
+func lanedSizes() (all []int) {
+	for n := leastLaned; n <= mostLaned+1; n++ {
+		all = append(all, n)
+	}
+	return append(all, 24, 25, mostLanedFactors)
+}
+
 // TestLanes holds what is worked on side by side to what is alone, bit for bit: among matrices that are
 // singular, and that have zeros, infinities and NaN.
 func TestLanes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 10))
 	h := new(Solver)
-	for n := leastLaned; n <= mostLaned; n++ {
+	for _, n := range lanedSizes() {
 		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
 			for _, odd := range []bool{false, true} {
 				a := drawn(rng, g*n, n)
@@ -36,7 +44,7 @@ func TestLanes(t *testing.T) {
 					}
 				}
 				factors := New(g*(n+1), n)
-				if !Laned(n) {
+				if !LanedFactors(n, LanesAtOnce) {
 					t.Fatalf("%d rows are not worked on side by side", n)
 				}
 				h.LUs(factors.Data, a.Data, n, g)
@@ -147,12 +155,15 @@ func TestLanedExpansions(t *testing.T) {
 func TestLanedSolutions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 11))
 	h := new(Solver)
-	for n := 2; n <= mostLaned; n++ {
-		if !Laned(n) {
-			t.Fatalf("systems of %d rows are not solved side by side", n)
-		}
+	for _, n := range lanedSizes() {
 		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
-			k := 1 + rng.IntN(fewSides)
+			k := 1
+			if n <= mostLaned {
+				k += rng.IntN(fewSides)
+			}
+			if !LanedSolutions(n, k, LanesAtOnce) {
+				t.Fatalf("systems of %d rows are not solved side by side", n)
+			}
 			a, b := drawn(rng, g*n, n), drawn(rng, g, n*k)
 			for range g {
 				a.Data[rng.IntN(len(a.Data))] *= []float64{0, math.Copysign(0, -1), 1e-200, 1e20, math.Inf(1)}[rng.IntN(5)]

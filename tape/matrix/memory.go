@@ -17,7 +17,9 @@ const (
 	mostRoom  = 1 << 21
 )
 
-var solvers = sync.Pool{New: func() any { return &Solver{wanted: leastRoom, places: make([]int, 4*exactRows+mostLaned*LanesAtOnce)} }}
+var solvers = sync.Pool{New: func() any {
+	return &Solver{wanted: leastRoom, places: make([]int, 4*exactRows+mostLanedFactors*LanesAtOnce)}
+}}
 
 // Borrow is a solver that keeps memory for small matrices, to be given back by Return.
 func Borrow(threads int, check func()) *Solver {
