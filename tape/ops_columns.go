@@ -98,10 +98,7 @@ func (s *stripe) highest() bool {
 		return s.tallest()
 	}
 	s.top = s.tops[:s.w]
-	kernels.Fill(s.top, math.Inf(-1))
-	for i := range s.n {
-		kernels.Maximum(s.top, s.top, s.row(s.x, i))
-	}
+	s.extremes(s.top, kernels.Maximum, math.Inf(-1))
 	return finiteNumbers(s.top)
 }
 
@@ -141,19 +138,18 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 	if rest {
 		s.chainFirsts()
 	}
+	tops := s.repeated(0, s.top)
 	for from := 0; from < s.n; from += stripeRows {
 		m := min(stripeRows, s.n-from)
 		e := s.some[:m*w]
-		for i := range m {
-			kernels.Sub(e[i*w:][:w], s.row(s.x, from+i), s.top)
-		}
+		s.pieces(from, from+m, func(i, rows int) {
+			kernels.Sub(e[(i-from)*w:][:rows*w], s.rows(s.x, i, rows), tops[:rows*w])
+		})
 		kernels.Exp(e, e)
 		lane := from % len(kernels.Lanes{}) * w
 		end := from + m
 		if dst != nil {
-			for i := range m {
-				copy(s.row(dst, from+i), e[i*w:])
-			}
+			s.pieces(from, from+m, func(i, rows int) { copy(s.rows(dst, i, rows), e[(i-from)*w:]) })
 			kernels.Accumulate(lanes[lane:][:len(e)], e)
 			if end%kernels.SumBlock == 0 || end == s.n {
 				s.close(s.sum, lanes, end <= kernels.SumBlock)
@@ -231,23 +227,27 @@ func (s *stripe) logsumexps(dst []float64) {
 
 // softmaxes makes the exponentials in dst softmaxes.
 func (s *stripe) softmaxes(dst []float64) {
-	for i := range s.n {
-		kernels.Div(s.row(dst, i), s.row(dst, i), s.sum)
-	}
+	sums := s.repeated(0, s.sum)
+	s.pieces(0, s.n, func(i, rows int) {
+		d := s.rows(dst, i, rows)
+		kernels.Div(d, d, sums[:len(d)])
+	})
 }
 
 // logSoftmaxes writes the log_softmax of each column to dst.
 func (s *stripe) logSoftmaxes(dst []float64) {
 	kernels.Log1p(s.rest, s.rest)
-	for i := range s.n {
-		d := s.row(dst, i)
+	tops, rests := s.repeated(0, s.top), s.repeated(1, s.rest)
+	s.pieces(0, s.n, func(i, rows int) {
+		d := s.rows(dst, i, rows)
+		x := d
 		if s.short {
-			kernels.Sub(d, s.row(s.less, i), s.rest)
-			continue
+			x = s.rows(s.less, i, rows)
+		} else {
+			kernels.Sub(d, s.rows(s.x, i, rows), tops[:len(d)])
 		}
-		kernels.Sub(d, s.row(s.x, i), s.top)
-		kernels.Sub(d, d, s.rest)
-	}
+		kernels.Sub(d, x, rests[:len(d)])
+	})
 }
 
 // runLogsumexp, and what follows, runs along any axis. Columns with an infinity or NaN at the top
@@ -400,7 +400,7 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 
 // alongColumns runs a reduction by a kernel of two numbers, from first on; rows of the last axis by one
 // of theirs.
-func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows func(dst, x []float64, n int)) {
+func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, anyOrder bool, rows func(dst, x []float64, n int)) {
 	axis := c.attr.along()
 	if !inStripes(c.shapes[0], axis) {
 		c.rows(rows)
@@ -408,6 +408,10 @@ func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows f
 	}
 	eachStripe(c.threads, wideStripe(c.threads, c.shapes[0], axis), c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
 		dst := c.out[at:][:s.w]
+		if anyOrder {
+			s.extremes(dst, pair, first)
+			return
+		}
 		kernels.Fill(dst, first)
 		for i := range s.n {
 			pair(dst, dst, s.row(s.x, i))
@@ -428,11 +432,19 @@ func runTies(c *run) {
 		return
 	}
 	eachStripe(c.threads, wideStripe(c.threads, c.shapes[0], axis), x, c.shapes[0], axis, func(s *stripe, _, at int) {
-		dst, hits := c.out[at:][:s.w], s.lanes[:s.w]
+		dst := c.out[at:][:s.w]
+		long := s.several() * s.w
+		s.lanes, s.others = grown(s.lanes, long), grown(s.others, long)
+		hits, all, sought := s.lanes[:long], s.others[:long], s.repeated(0, v[at:][:s.w])
+		clear(all)
+		s.pieces(0, s.n, func(i, rows int) {
+			x := s.rows(s.x, i, rows)
+			kernels.Eq(hits[:len(x)], x, sought[:len(x)])
+			kernels.Accumulate(all[:len(x)], hits[:len(x)])
+		})
 		clear(dst)
-		for i := range s.n {
-			kernels.Eq(hits, s.row(s.x, i), v[at:][:s.w])
-			kernels.Accumulate(dst, hits)
+		for k := 0; k < long; k += s.w {
+			kernels.Accumulate(dst, all[k:][:s.w])
 		}
 	})
 }

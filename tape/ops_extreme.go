@@ -111,8 +111,8 @@ var extremeRows = []Op{
 			})
 		}},
 	{Name: "count_nonzero", Args: "x, #axis=None, #keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
-	{As: &opMaxOf, Name: "max_of", Switches: [2]string{"pool"}, Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Maximum, math.Inf(-1), eachOf(kernels.Max)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
-	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Minimum, math.Inf(1), eachOf(kernels.Min)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMaxOf, Name: "max_of", Switches: [2]string{"pool"}, Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Maximum, math.Inf(-1), true, eachOf(kernels.Max)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Minimum, math.Inf(1), true, eachOf(kernels.Min)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opTies, Name: "ties", Args: "x, v", Hidden: true, Doc: "how often v is in x along an axis", Stops: "equal is not differentiable", Lead: true, Run: runTies},
 	{As: &opMiddles, Room: sortRoom, Name: "middles", Args: "x", Hidden: true, Doc: "the one or two in the middle of the last axis, once it is sorted; NaN where one is NaN", Stops: "middles", Lead: true,
 		Run: func(c *run) {

@@ -24,7 +24,7 @@ var reduceRows = []Op{
 			x := c.number(0)
 			return c.fold(opProd, x, c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
-		Lead: true, Run: func(c *run) { c.alongColumns(kernels.Mul, 1, kernels.ProdRows) }, Links: linkFold,
+		Lead: true, Run: func(c *run) { c.alongColumns(kernels.Mul, 1, false, kernels.ProdRows) }, Links: linkFold,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x, axis := t.Args(r)[0], t.Attr(r).along()
 			others := func(back bool) Ref {

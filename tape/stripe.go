@@ -44,10 +44,12 @@ type stripe struct {
 	tops, some, sums, rests []float64
 	lanes, others           []float64 // partial sums of both
 
-	turned []float64    // rows as columns
-	made   [2][]float64 // what is made of them
-	less   []float64    // x without the largest of each column, where it is turned
-	short  bool         // x is turned
+	turned  []float64    // rows as columns
+	made    [2][]float64 // what is made of them
+	repeats [2][]float64 // numbers of columns for a piece of rows
+
+	less  []float64 // x without the largest of each column, where it is turned
+	short bool      // x is turned
 }
 
 var stripes = sync.Pool{New: func() any {
@@ -149,6 +151,56 @@ func (s *stripe) place(i, j int) int {
 
 // row is the part of row i of x, which lies as the stripe does.
 func (s *stripe) row(x []float64, i int) []float64 { return x[i*s.ld:][:s.w] }
+
+// longPiece is of how many numbers rows that lie together are one: with a call for each of 8000 rows of 40 numbers
+// gradients of their columns' maxima took 1.4 times as long, of softmax and log_softmax 1.1 and 1.2 times.
+const longPiece = 256
+
+// several is how many rows of the stripe are such a piece, as they lie.
+func (s *stripe) several() int {
+	if s.ld != s.w {
+		return 1
+	}
+	return max(1, longPiece/s.w)
+}
+
+// pieces goes through rows from to end-1, several at a time.
+func (s *stripe) pieces(from, end int, f func(i, rows int)) {
+	for i, m := from, s.several(); i < end; i += m {
+		f(i, min(m, end-i))
+	}
+}
+
+// rows are the parts of some rows of x, one or a piece of several.
+func (s *stripe) rows(x []float64, i, rows int) []float64 { return x[i*s.ld:][:rows*s.w] }
+
+// repeated is a number of each column for each row of a piece, in the first buffer or the second.
+func (s *stripe) repeated(k int, x []float64) []float64 {
+	m := s.several()
+	if m == 1 {
+		return x
+	}
+	s.repeats[k] = grown(s.repeats[k], m*s.w)
+	for i := range m {
+		copy(s.repeats[k][i*s.w:], x)
+	}
+	return s.repeats[k]
+}
+
+// extremes writes the largest or smallest of each column to dst.
+func (s *stripe) extremes(dst []float64, pair func(dst, x, y []float64), first float64) {
+	long := s.several() * s.w
+	s.lanes = grown(s.lanes, long)
+	all := s.lanes[:long]
+	kernels.Fill(all, first)
+	s.pieces(0, s.n, func(i, rows int) {
+		pair(all[:rows*s.w], all[:rows*s.w], s.rows(s.x, i, rows))
+	})
+	copy(dst, all)
+	for k := s.w; k < long; k += s.w {
+		pair(dst, dst, all[k:][:s.w])
+	}
+}
 
 // column is a copy of column j.
 func (s *stripe) column(j int) []float64 {
