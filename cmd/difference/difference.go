@@ -93,6 +93,7 @@ func (s Settings) around(f func(x float64) (float64, error), x, size float64, or
 	c, l, r := central.table(0), left.table(0), right.table(0)
 	out := Estimate{}
 	if !(c.Err <= sharp*math.Abs(c.Value)) || !central.holds(c) || apart(l, r) {
+		p.noise = math.Max(p.noise, p.scatter())
 		out.Kink = true
 		for _, w := range windows[1:] {
 			out.Kink = out.Kink && apart(left.table(w), right.table(w))
@@ -248,6 +249,40 @@ func (p *probe) at(u float64) float64 {
 	y = math.Ldexp(y, -p.down)
 	p.seen[u] = y
 	return y
+}
+
+// scatter measures the error of a value: how far values of neighbours of x are from polynomials
+// of low degree. What a function loses between its terms no rounding of its result shows.
+func (p *probe) scatter() float64 {
+	const most = 6
+	worst := 0.0
+	// The sides are apart, a kink at x is no noise; and where all values of one are rounded alike,
+	// those of the other are not.
+	for _, step := range []float64{-odd * 0x1p-28, 633 * 0x1p-37} {
+		var d [most + 2]float64
+		for i := range d {
+			d[i] = p.at(float64(i+1) * step)
+		}
+		// The k-th difference of independent errors has (2k)!/(k!)² times their variance, and signs that
+		// change: where they do not, it is the function's own.
+		least, variance := math.Inf(1), 1.0
+		for k := 1; k <= most; k++ {
+			sum, low, high := 0.0, 0.0, 0.0
+			for i := range len(d) - k {
+				d[i] = d[i+1] - d[i]
+				sum += d[i] * d[i]
+				low, high = math.Min(low, d[i]), math.Max(high, d[i])
+			}
+			variance *= float64(2*(2*k-1)) / float64(k)
+			if k >= 3 && low < 0 && high > 0 {
+				least = math.Min(least, sum/float64(len(d)-k)/variance)
+			}
+		}
+		if finite(least) {
+			worst = math.Max(worst, 2*math.Sqrt(least))
+		}
+	}
+	return worst
 }
 
 // unscale turns a derivative for each unit into one for each x.
