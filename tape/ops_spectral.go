@@ -250,16 +250,17 @@ var spectralRows = []Op{
 				return t.Apply(opWhere, zero, t.Const(0), t.diagonal(e, 0, nil))
 			}
 			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j);
-			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there
+			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there; else there is a kink,
+			// and of its slope, which is 0, the derivative is 0, as that of abs
 			slopes := t.slopes(d, s)
 			edge := t.Const(0)
 			if slopes != None {
 				edge = t.diagonal(slopes, 0, nil)
 			}
-			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(math.NaN()))
+			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(0))
 			both := t.apply("logical_and", t.across(zero), t.down(zero))
 			kept := t.Apply(opWhere, zero, t.Const(0), d)
-			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(d, s, slopes))
+			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(kept, s, slopes))
 			plus := t.over(t.Apply(opAdd, t.across(kept), t.down(kept)),
 				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
 			plus = t.Apply(opWhere, both, t.across(edge), plus)
