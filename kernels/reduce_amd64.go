@@ -38,6 +38,7 @@ func avx2Reduce() []override {
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
 		&at[func(dst, rest, a, b []float64, ld int)]{&residualsRest, residualsRestAVX2},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX2},
+		&at[func(dst, rest, a, b []float64, lda, ldb, m int)]{&residualsApartRest, residualsApartRestAVX2},
 		&at[func(x, y, s, tau []float64, ldx, ldy, m int)]{&rotateApart, rotateApartAVX2},
 	}
 }
@@ -61,6 +62,7 @@ func avx512Reduce() []override {
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
 		&at[func(dst, rest, a, b []float64, ld int)]{&residualsRest, residualsRestAVX512},
 		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX512},
+		&at[func(dst, rest, a, b []float64, lda, ldb, m int)]{&residualsApartRest, residualsApartRestAVX512},
 		&at[func(x, y, s, tau []float64, ldx, ldy, m int)]{&rotateApart, rotateApartAVX512},
 	}
 }

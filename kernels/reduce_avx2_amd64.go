@@ -59,7 +59,7 @@ func residualsAVX2(dst []float64, a []float64, b []float64, ld int)
 
 // residualsRestAVX2 is
 //
-//	for j := range dst { dst[j], rest[j] = residual(dst[j], a, b[j:], ld), and what rounding left out of it }
+//	for j := range dst { dst[j] = residual(dst[j], a, b[j:], ld), rest[j] what rounding left out of it }
 //
 //go:noescape
 func residualsRestAVX2(dst []float64, rest []float64, a []float64, b []float64, ld int)
@@ -70,6 +70,13 @@ func residualsRestAVX2(dst []float64, rest []float64, a []float64, b []float64, 
 //
 //go:noescape
 func residualsApartAVX2(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
+
+// residualsApartRestAVX2 is
+//
+//	for j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], …, rest[j] what rounding left out of it }
+//
+//go:noescape
+func residualsApartRestAVX2(dst []float64, rest []float64, a []float64, b []float64, lda int, ldb int, m int)
 
 // rotateApartAVX2 is
 //

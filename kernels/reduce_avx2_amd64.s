@@ -1686,6 +1686,314 @@ end:
 	VZEROUPPER
 	RET
 
+// func residualsApartRestAVX2(dst []float64, rest []float64, a []float64, b []float64, lda int, ldb int, m int)
+// Requires: AVX, FMA3
+TEXT ·residualsApartRestAVX2(SB), NOSPLIT, $0-120
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         rest_base+24(FP), R8
+	MOVQ         a_base+48(FP), BX
+	MOVQ         b_base+72(FP), DX
+	MOVQ         lda+96(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         ldb+104(FP), DI
+	MOVQ         m+112(FP), SI
+	SHLQ         $0x03, DI
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	SUBQ         $0x10, CX
+	JLT          done4
+
+columns4:
+	VMOVUPD (AX), Y1
+	VXORPD  Y2, Y2, Y2
+	VMOVUPD 32(AX), Y3
+	VXORPD  Y4, Y4, Y4
+	VMOVUPD 64(AX), Y5
+	VXORPD  Y6, Y6, Y6
+	VMOVUPD 96(AX), Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, R10
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+columns4k:
+	VMOVUPD      (R10), Y9
+	VMOVUPD      (R11), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD213PD Y11, Y9, Y10
+	VSUBPD       Y11, Y1, Y9
+	VSUBPD       Y1, Y9, Y12
+	VSUBPD       Y12, Y9, Y13
+	VFNMSUB231PD Y0, Y12, Y11
+	VFNMADD213PD Y1, Y0, Y13
+	VADDPD       Y11, Y13, Y1
+	VFMADD213PD  Y1, Y0, Y10
+	VADDPD       Y10, Y2, Y2
+	VMOVAPD      Y9, Y1
+	VMOVUPD      32(R10), Y9
+	VMOVUPD      32(R11), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD213PD Y11, Y9, Y10
+	VSUBPD       Y11, Y3, Y9
+	VSUBPD       Y3, Y9, Y12
+	VSUBPD       Y12, Y9, Y13
+	VFNMSUB231PD Y0, Y12, Y11
+	VFNMADD213PD Y3, Y0, Y13
+	VADDPD       Y11, Y13, Y3
+	VFMADD213PD  Y3, Y0, Y10
+	VADDPD       Y10, Y4, Y4
+	VMOVAPD      Y9, Y3
+	VMOVUPD      64(R10), Y9
+	VMOVUPD      64(R11), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD213PD Y11, Y9, Y10
+	VSUBPD       Y11, Y5, Y9
+	VSUBPD       Y5, Y9, Y12
+	VSUBPD       Y12, Y9, Y13
+	VFNMSUB231PD Y0, Y12, Y11
+	VFNMADD213PD Y5, Y0, Y13
+	VADDPD       Y11, Y13, Y5
+	VFMADD213PD  Y5, Y0, Y10
+	VADDPD       Y10, Y6, Y6
+	VMOVAPD      Y9, Y5
+	VMOVUPD      96(R10), Y9
+	VMOVUPD      96(R11), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD213PD Y11, Y9, Y10
+	VSUBPD       Y11, Y7, Y9
+	VSUBPD       Y7, Y9, Y12
+	VSUBPD       Y12, Y9, Y13
+	VFNMSUB231PD Y0, Y12, Y11
+	VFNMADD213PD Y7, Y0, Y13
+	VADDPD       Y11, Y13, Y7
+	VFMADD213PD  Y7, Y0, Y10
+	VADDPD       Y10, Y8, Y8
+	VMOVAPD      Y9, Y7
+	ADDQ         R9, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          columns4k
+	VADDPD       Y2, Y1, Y9
+	VSUBPD       Y9, Y9, Y10
+	VXORPD       Y11, Y11, Y11
+	VCMPPD       $0x00, Y11, Y10, Y10
+	VBLENDVPD    Y10, Y9, Y1, Y9
+	VMOVUPD      Y9, (AX)
+	VSUBPD       Y9, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VADDPD       Y4, Y3, Y1
+	VSUBPD       Y1, Y1, Y2
+	VXORPD       Y9, Y9, Y9
+	VCMPPD       $0x00, Y9, Y2, Y2
+	VBLENDVPD    Y2, Y1, Y3, Y1
+	VMOVUPD      Y1, 32(AX)
+	VSUBPD       Y1, Y3, Y1
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VADDPD       Y6, Y5, Y1
+	VSUBPD       Y1, Y1, Y2
+	VXORPD       Y3, Y3, Y3
+	VCMPPD       $0x00, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y1, Y5, Y1
+	VMOVUPD      Y1, 64(AX)
+	VSUBPD       Y1, Y5, Y1
+	VADDPD       Y6, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	VADDPD       Y8, Y7, Y1
+	VSUBPD       Y1, Y1, Y2
+	VXORPD       Y3, Y3, Y3
+	VCMPPD       $0x00, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y1, Y7, Y1
+	VMOVUPD      Y1, 96(AX)
+	VSUBPD       Y1, Y7, Y1
+	VADDPD       Y8, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         $+128, AX
+	ADDQ         $+128, DX
+	ADDQ         $+128, BX
+	ADDQ         $+128, R8
+	SUBQ         $0x10, CX
+	JGE          columns4
+
+done4:
+	ADDQ $0x10, CX
+	SUBQ $0x08, CX
+	JLT  done2
+
+columns2:
+	VMOVUPD (AX), Y1
+	VXORPD  Y2, Y2, Y2
+	VMOVUPD 32(AX), Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    BX, R10
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+columns2k:
+	VMOVUPD      (R10), Y5
+	VMOVUPD      (R11), Y6
+	VMULPD       Y6, Y5, Y7
+	VFNMADD213PD Y7, Y5, Y6
+	VSUBPD       Y7, Y1, Y5
+	VSUBPD       Y1, Y5, Y8
+	VSUBPD       Y8, Y5, Y9
+	VFNMSUB231PD Y0, Y8, Y7
+	VFNMADD213PD Y1, Y0, Y9
+	VADDPD       Y7, Y9, Y1
+	VFMADD213PD  Y1, Y0, Y6
+	VADDPD       Y6, Y2, Y2
+	VMOVAPD      Y5, Y1
+	VMOVUPD      32(R10), Y5
+	VMOVUPD      32(R11), Y6
+	VMULPD       Y6, Y5, Y7
+	VFNMADD213PD Y7, Y5, Y6
+	VSUBPD       Y7, Y3, Y5
+	VSUBPD       Y3, Y5, Y8
+	VSUBPD       Y8, Y5, Y9
+	VFNMSUB231PD Y0, Y8, Y7
+	VFNMADD213PD Y3, Y0, Y9
+	VADDPD       Y7, Y9, Y3
+	VFMADD213PD  Y3, Y0, Y6
+	VADDPD       Y6, Y4, Y4
+	VMOVAPD      Y5, Y3
+	ADDQ         R9, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          columns2k
+	VADDPD       Y2, Y1, Y5
+	VSUBPD       Y5, Y5, Y6
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x00, Y7, Y6, Y6
+	VBLENDVPD    Y6, Y5, Y1, Y5
+	VMOVUPD      Y5, (AX)
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VADDPD       Y4, Y3, Y1
+	VSUBPD       Y1, Y1, Y2
+	VXORPD       Y5, Y5, Y5
+	VCMPPD       $0x00, Y5, Y2, Y2
+	VBLENDVPD    Y2, Y1, Y3, Y1
+	VMOVUPD      Y1, 32(AX)
+	VSUBPD       Y1, Y3, Y1
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+64, BX
+	ADDQ         $+64, R8
+	SUBQ         $0x08, CX
+	JGE          columns2
+
+done2:
+	ADDQ       $0x08, CX
+	JZ         end
+	CMPQ       CX, $0x04
+	JLE        short
+	SUBQ       $0x04, CX
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       CX
+	VMOVUPD    32(R10)(CX*8), Y1
+	VMOVUPD    (AX), Y2
+	VXORPD     Y3, Y3, Y3
+	VMASKMOVPD 32(AX), Y1, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       BX, CX
+	MOVQ       SI, BX
+
+last2k:
+	VMOVUPD      (CX), Y6
+	VMOVUPD      (DX), Y7
+	VMULPD       Y7, Y6, Y8
+	VFNMADD213PD Y8, Y6, Y7
+	VSUBPD       Y8, Y2, Y6
+	VSUBPD       Y2, Y6, Y9
+	VSUBPD       Y9, Y6, Y10
+	VFNMSUB231PD Y0, Y9, Y8
+	VFNMADD213PD Y2, Y0, Y10
+	VADDPD       Y8, Y10, Y2
+	VFMADD213PD  Y2, Y0, Y7
+	VADDPD       Y7, Y3, Y3
+	VMOVAPD      Y6, Y2
+	VMASKMOVPD   32(CX), Y1, Y6
+	VMASKMOVPD   32(DX), Y1, Y7
+	VMULPD       Y7, Y6, Y8
+	VFNMADD213PD Y8, Y6, Y7
+	VSUBPD       Y8, Y4, Y6
+	VSUBPD       Y4, Y6, Y9
+	VSUBPD       Y9, Y6, Y10
+	VFNMSUB231PD Y0, Y9, Y8
+	VFNMADD213PD Y4, Y0, Y10
+	VADDPD       Y8, Y10, Y4
+	VFMADD213PD  Y4, Y0, Y7
+	VADDPD       Y7, Y5, Y5
+	VMOVAPD      Y6, Y4
+	ADDQ         R9, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          last2k
+	VADDPD       Y3, Y2, Y0
+	VSUBPD       Y0, Y0, Y6
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x00, Y7, Y6, Y6
+	VBLENDVPD    Y6, Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VADDPD       Y5, Y4, Y0
+	VSUBPD       Y0, Y0, Y2
+	VXORPD       Y3, Y3, Y3
+	VCMPPD       $0x00, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y0, Y4, Y0
+	VMASKMOVPD   Y0, Y1, 32(AX)
+	VSUBPD       Y0, Y4, Y0
+	VADDPD       Y5, Y0, Y0
+	VMASKMOVPD   Y0, Y1, 32(R8)
+	JMP          end
+
+short:
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       CX
+	VMOVUPD    32(R10)(CX*8), Y1
+	VMASKMOVPD (AX), Y1, Y2
+	VXORPD     Y3, Y3, Y3
+	MOVQ       BX, CX
+	MOVQ       SI, BX
+
+lastk:
+	VMASKMOVPD   (CX), Y1, Y4
+	VMASKMOVPD   (DX), Y1, Y5
+	VMULPD       Y5, Y4, Y6
+	VFNMADD213PD Y6, Y4, Y5
+	VSUBPD       Y6, Y2, Y4
+	VSUBPD       Y2, Y4, Y7
+	VSUBPD       Y7, Y4, Y8
+	VFNMSUB231PD Y0, Y7, Y6
+	VFNMADD213PD Y2, Y0, Y8
+	VADDPD       Y6, Y8, Y2
+	VFMADD213PD  Y2, Y0, Y5
+	VADDPD       Y5, Y3, Y3
+	VMOVAPD      Y4, Y2
+	ADDQ         R9, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          lastk
+	VADDPD       Y3, Y2, Y0
+	VSUBPD       Y0, Y0, Y4
+	VXORPD       Y5, Y5, Y5
+	VCMPPD       $0x00, Y5, Y4, Y4
+	VBLENDVPD    Y4, Y0, Y2, Y0
+	VMASKMOVPD   Y0, Y1, (AX)
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y3, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (R8)
+
+end:
+	VZEROUPPER
+	RET
+
 // func rotateApartAVX2(x []float64, y []float64, s []float64, tau []float64, ldx int, ldy int, m int)
 // Requires: AVX, FMA3
 TEXT ·rotateApartAVX2(SB), NOSPLIT, $0-120

@@ -1388,6 +1388,314 @@ end:
 	VZEROUPPER
 	RET
 
+// func residualsApartRestAVX512(dst []float64, rest []float64, a []float64, b []float64, lda int, ldb int, m int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·residualsApartRestAVX512(SB), NOSPLIT, $0-120
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         rest_base+24(FP), R8
+	MOVQ         a_base+48(FP), BX
+	MOVQ         b_base+72(FP), DX
+	MOVQ         lda+96(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         ldb+104(FP), DI
+	MOVQ         m+112(FP), SI
+	SHLQ         $0x03, DI
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	SUBQ         $0x20, CX
+	JLT          done4
+
+columns4:
+	VMOVUPD (AX), Z1
+	VPXORQ  Z2, Z2, Z2
+	VMOVUPD 64(AX), Z3
+	VPXORQ  Z4, Z4, Z4
+	VMOVUPD 128(AX), Z5
+	VPXORQ  Z6, Z6, Z6
+	VMOVUPD 192(AX), Z7
+	VPXORQ  Z8, Z8, Z8
+	MOVQ    BX, R10
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+columns4k:
+	VMOVUPD      (R10), Z9
+	VMOVUPD      (R11), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z1, Z9
+	VSUBPD       Z1, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z1, Z0, Z21
+	VADDPD       Z11, Z21, Z1
+	VFMADD213PD  Z1, Z0, Z10
+	VADDPD       Z10, Z2, Z2
+	VMOVAPD      Z9, Z1
+	VMOVUPD      64(R10), Z9
+	VMOVUPD      64(R11), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z3, Z9
+	VSUBPD       Z3, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z3, Z0, Z21
+	VADDPD       Z11, Z21, Z3
+	VFMADD213PD  Z3, Z0, Z10
+	VADDPD       Z10, Z4, Z4
+	VMOVAPD      Z9, Z3
+	VMOVUPD      128(R10), Z9
+	VMOVUPD      128(R11), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z5, Z9
+	VSUBPD       Z5, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z5, Z0, Z21
+	VADDPD       Z11, Z21, Z5
+	VFMADD213PD  Z5, Z0, Z10
+	VADDPD       Z10, Z6, Z6
+	VMOVAPD      Z9, Z5
+	VMOVUPD      192(R10), Z9
+	VMOVUPD      192(R11), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD213PD Z11, Z9, Z10
+	VSUBPD       Z11, Z7, Z9
+	VSUBPD       Z7, Z9, Z20
+	VSUBPD       Z20, Z9, Z21
+	VFNMSUB231PD Z0, Z20, Z11
+	VFNMADD213PD Z7, Z0, Z21
+	VADDPD       Z11, Z21, Z7
+	VFMADD213PD  Z7, Z0, Z10
+	VADDPD       Z10, Z8, Z8
+	VMOVAPD      Z9, Z7
+	ADDQ         R9, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          columns4k
+	VADDPD       Z2, Z1, Z9
+	VSUBPD       Z9, Z9, Z10
+	VPXORQ       Z11, Z11, Z11
+	VCMPPD       $0x00, Z11, Z10, K1
+	VBLENDMPD    Z9, Z1, K1, Z12
+	VMOVUPD      Z12, (AX)
+	VSUBPD       Z12, Z1, Z1
+	VADDPD       Z2, Z1, Z1
+	VMOVUPD      Z1, (R8)
+	VADDPD       Z4, Z3, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z9, Z9, Z9
+	VCMPPD       $0x00, Z9, Z2, K1
+	VBLENDMPD    Z1, Z3, K1, Z13
+	VMOVUPD      Z13, 64(AX)
+	VSUBPD       Z13, Z3, Z1
+	VADDPD       Z4, Z1, Z1
+	VMOVUPD      Z1, 64(R8)
+	VADDPD       Z6, Z5, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z3, Z3, Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VBLENDMPD    Z1, Z5, K1, Z14
+	VMOVUPD      Z14, 128(AX)
+	VSUBPD       Z14, Z5, Z1
+	VADDPD       Z6, Z1, Z1
+	VMOVUPD      Z1, 128(R8)
+	VADDPD       Z8, Z7, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z3, Z3, Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VBLENDMPD    Z1, Z7, K1, Z15
+	VMOVUPD      Z15, 192(AX)
+	VSUBPD       Z15, Z7, Z1
+	VADDPD       Z8, Z1, Z1
+	VMOVUPD      Z1, 192(R8)
+	ADDQ         $+256, AX
+	ADDQ         $+256, DX
+	ADDQ         $+256, BX
+	ADDQ         $+256, R8
+	SUBQ         $0x20, CX
+	JGE          columns4
+
+done4:
+	ADDQ $0x20, CX
+	SUBQ $0x10, CX
+	JLT  done2
+
+columns2:
+	VMOVUPD (AX), Z1
+	VPXORQ  Z2, Z2, Z2
+	VMOVUPD 64(AX), Z3
+	VPXORQ  Z4, Z4, Z4
+	MOVQ    BX, R10
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+columns2k:
+	VMOVUPD      (R10), Z5
+	VMOVUPD      (R11), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z5
+	VSUBPD       Z1, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z1, Z0, Z9
+	VADDPD       Z7, Z9, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z5, Z1
+	VMOVUPD      64(R10), Z5
+	VMOVUPD      64(R11), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
+	ADDQ         R9, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          columns2k
+	VADDPD       Z2, Z1, Z5
+	VSUBPD       Z5, Z5, Z6
+	VPXORQ       Z7, Z7, Z7
+	VCMPPD       $0x00, Z7, Z6, K1
+	VBLENDMPD    Z5, Z1, K1, Z16
+	VMOVUPD      Z16, (AX)
+	VSUBPD       Z16, Z1, Z1
+	VADDPD       Z2, Z1, Z1
+	VMOVUPD      Z1, (R8)
+	VADDPD       Z4, Z3, Z1
+	VSUBPD       Z1, Z1, Z2
+	VPXORQ       Z5, Z5, Z5
+	VCMPPD       $0x00, Z5, Z2, K1
+	VBLENDMPD    Z1, Z3, K1, Z17
+	VMOVUPD      Z17, 64(AX)
+	VSUBPD       Z17, Z3, Z1
+	VADDPD       Z4, Z1, Z1
+	VMOVUPD      Z1, 64(R8)
+	ADDQ         $+128, AX
+	ADDQ         $+128, DX
+	ADDQ         $+128, BX
+	ADDQ         $+128, R8
+	SUBQ         $0x10, CX
+	JGE          columns2
+
+done2:
+	ADDQ      $0x10, CX
+	JZ        end
+	CMPQ      CX, $0x08
+	JLE       short
+	SUBQ      $0x08, CX
+	MOVQ      $-1, R10
+	BZHIQ     CX, R10, R10
+	KMOVW     R10, K1
+	VMOVUPD   (AX), Z1
+	VPXORQ    Z2, Z2, Z2
+	VMOVUPD.Z 64(AX), K1, Z3
+	VPXORQ    Z4, Z4, Z4
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+last2k:
+	VMOVUPD      (CX), Z5
+	VMOVUPD      (DX), Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z1, Z5
+	VSUBPD       Z1, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z1, Z0, Z9
+	VADDPD       Z7, Z9, Z1
+	VFMADD213PD  Z1, Z0, Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVAPD      Z5, Z1
+	VMOVUPD.Z    64(CX), K1, Z5
+	VMOVUPD.Z    64(DX), K1, Z6
+	VMULPD       Z6, Z5, Z7
+	VFNMADD213PD Z7, Z5, Z6
+	VSUBPD       Z7, Z3, Z5
+	VSUBPD       Z3, Z5, Z8
+	VSUBPD       Z8, Z5, Z9
+	VFNMSUB231PD Z0, Z8, Z7
+	VFNMADD213PD Z3, Z0, Z9
+	VADDPD       Z7, Z9, Z3
+	VFMADD213PD  Z3, Z0, Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVAPD      Z5, Z3
+	ADDQ         R9, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          last2k
+	VADDPD       Z2, Z1, Z0
+	VSUBPD       Z0, Z0, Z5
+	VPXORQ       Z6, Z6, Z6
+	VCMPPD       $0x00, Z6, Z5, K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD      Z18, (AX)
+	VSUBPD       Z18, Z1, Z0
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD      Z0, (R8)
+	VADDPD       Z4, Z3, Z0
+	VSUBPD       Z0, Z0, Z1
+	VPXORQ       Z2, Z2, Z2
+	VCMPPD       $0x00, Z2, Z1, K2
+	VBLENDMPD    Z0, Z3, K2, Z19
+	VMOVUPD      Z19, K1, 64(AX)
+	VSUBPD       Z19, Z3, Z0
+	VADDPD       Z4, Z0, Z0
+	VMOVUPD      Z0, K1, 64(R8)
+	JMP          end
+
+short:
+	MOVQ      $-1, R10
+	BZHIQ     CX, R10, R10
+	KMOVW     R10, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VPXORQ    Z2, Z2, Z2
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+lastk:
+	VMOVUPD.Z    (CX), K1, Z3
+	VMOVUPD.Z    (DX), K1, Z4
+	VMULPD       Z4, Z3, Z5
+	VFNMADD213PD Z5, Z3, Z4
+	VSUBPD       Z5, Z1, Z3
+	VSUBPD       Z1, Z3, Z6
+	VSUBPD       Z6, Z3, Z7
+	VFNMSUB231PD Z0, Z6, Z5
+	VFNMADD213PD Z1, Z0, Z7
+	VADDPD       Z5, Z7, Z1
+	VFMADD213PD  Z1, Z0, Z4
+	VADDPD       Z4, Z2, Z2
+	VMOVAPD      Z3, Z1
+	ADDQ         R9, CX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          lastk
+	VADDPD       Z2, Z1, Z0
+	VSUBPD       Z0, Z0, Z3
+	VPXORQ       Z4, Z4, Z4
+	VCMPPD       $0x00, Z4, Z3, K2
+	VBLENDMPD    Z0, Z1, K2, Z18
+	VMOVUPD      Z18, K1, (AX)
+	VSUBPD       Z18, Z1, Z0
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD      Z0, K1, (R8)
+
+end:
+	VZEROUPPER
+	RET
+
 // func rotateApartAVX512(x []float64, y []float64, s []float64, tau []float64, ldx int, ldy int, m int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·rotateApartAVX512(SB), NOSPLIT, $0-120

@@ -241,7 +241,24 @@ func ResidualsApart(dst, a, b []float64, lda, ldb, m int) {
 	}
 }
 
-var residualsApart = func(dst, a, b []float64, lda, ldb, m int) {
+var residualsApart = func(dst, a, b []float64, lda, ldb, m int) { residualsApartOf(dst, nil, a, b, lda, ldb, m) }
+
+// ResidualsApartRest is ResidualsApart, and writes to rest what rounding left out of each.
+func ResidualsApartRest(dst, rest, a, b []float64, lda, ldb, m int) {
+	rest = rest[:len(dst)]
+	switch {
+	case m <= 0:
+		clear(rest)
+	case len(dst) > 0:
+		_, _ = a[(m-1)*lda+len(dst)-1], b[(m-1)*ldb+len(dst)-1]
+		residualsApartRest(dst, rest, a, b, lda, ldb, m)
+	}
+}
+
+var residualsApartRest = residualsApartOf
+
+// residualsApartOf is ResidualsApartRest, without a rest where it is nil.
+func residualsApartOf(dst, rest, a, b []float64, lda, ldb, m int) {
 	for j, s := range dst {
 		low := 0.0
 		for k := range m {
@@ -253,9 +270,12 @@ var residualsApart = func(dst, a, b []float64, lda, ldb, m int) {
 			low += e + ((s - (t - u)) + (p - u))
 			s = t
 		}
-		if r := s + low; r-r == 0 {
-			s = r
+		r := s + low
+		if r-r != 0 {
+			r = s
 		}
-		dst[j] = s
+		if dst[j] = r; rest != nil {
+			rest[j] = (s - r) + low
+		}
 	}
 }

@@ -534,7 +534,7 @@ func TestProdRows(t *testing.T) {
 	}
 }
 
-// TestResidualsApart holds ResidualsApart to Residuals of one number after the other.
+// TestResidualsApart holds ResidualsApart and ResidualsApartRest to those of one number after the other.
 func TestResidualsApart(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 3))
@@ -553,21 +553,30 @@ func TestResidualsApart(t *testing.T) {
 				b.x[r.IntN(n)] = []float64{math.Inf(1), math.NaN(), 1e308}[r.IntN(3)]
 				a.x[0] = 1e200
 			}
-			want := slices.Clone(dst.x)
+			want, rest := slices.Clone(dst.x), guard(n, n%7)
+			left := make([]float64, n)
 			for j := range want {
 				factors := make([]float64, k)
 				for i := range factors {
 					factors[i] = a.x[i*lda+j]
 				}
 				if k > 0 {
-					Residuals(want[j:j+1], factors, b.x[j:], ldb)
+					ResidualsRest(want[j:j+1], left[j:j+1], factors, b.x[j:], ldb)
 				}
 			}
+			again := guard(n, n%8)
+			copy(again.x, dst.x)
+			ResidualsApartRest(again.x, rest.x, a.x, b.x, lda, ldb, k)
+			again.check(t, "ResidualsApartRest")
+			rest.check(t, "what ResidualsApartRest leaves out")
 			ResidualsApart(dst.x, a.x, b.x, lda, ldb, k)
 			dst.check(t, "ResidualsApart")
 			for j, w := range want {
 				if got := dst.x[j]; !same(got, w) {
 					t.Fatalf("element %d of %d, %d products: %v, want %v", j, n, k, got, w)
+				}
+				if got, gr := again.x[j], rest.x[j]; !same(got, w) || !same(gr, left[j]) {
+					t.Fatalf("element %d of %d, %d products, and what is left out of it: %v and %v, want %v and %v", j, n, k, got, gr, w, left[j])
 				}
 			}
 		}

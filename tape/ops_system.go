@@ -18,8 +18,8 @@ var systemRows = []Op{
 	{As: &opLU, Matrices: 2, Name: "lu", Switches: [2]string{"rest"}, Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shapes[0])
-			if c.sideBySide(!c.attr.Flag && matrix.LanedFactors(n, len(c.args[0])/max(n*n, 1))) {
-				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.LUs(dst, x[0], n, g) })
+			if c.sideBySide(matrix.LanedFactors(n, len(c.args[0])/max(n*n, 1))) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.LUs(dst, x[0], n, g, c.attr.Flag) })
 				return
 			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {

@@ -85,9 +85,22 @@ func LanedFactors(n, matrices int) bool {
 }
 
 // LUs writes to dst the factors of g matrices of n rows, as LU has them, each with its permutation in a
-// row below.
-func (h *Solver) LUs(dst, a []float64, n, g int) {
+// row below, and below that, if it is wanted, the rest that LUAndRest says.
+func (h *Solver) LUs(dst, a []float64, n, g int, keeps bool) {
 	x, perm := h.lanes(a, n, g), h.laned(n, 1, g)
+	size := n*n + n
+	var rest laned // rows in the order of the factors
+	if keeps {
+		size += n * n
+		rest = h.laned(n, n, g)
+	}
+	minus := func(i, j, m int) { // from (i, j) the products of m numbers of its row and column
+		if keeps {
+			kernels.ResidualsApartRest(x.at(i, j), rest.at(i, j), x.from(i, 0), x.from(0, j), g, n*g, m)
+		} else {
+			x.minus(i, j, x, i, 0, x, 0, j, m)
+		}
+	}
 	best, divisor := h.raw(1, g).Data, h.raw(1, g).Data
 	sizes, first := h.laned(n, 1, g), h.Order(g)
 	for i := range n {
@@ -95,7 +108,7 @@ func (h *Solver) LUs(dst, a []float64, n, g int) {
 	}
 	for k := range n {
 		for i := k; i < n; i++ {
-			x.minus(i, k, x, i, 0, x, 0, k, k)
+			minus(i, k, k)
 		}
 		for i := k; i < n; i++ {
 			kernels.Abs(sizes.at(i, 0), x.at(i, k))
@@ -115,27 +128,50 @@ func (h *Solver) LUs(dst, a []float64, n, g int) {
 				continue
 			}
 			at, to := k*n*g+l, (k+p)*n*g+l
-			for range n {
+			for j := range n {
 				x.d[at], x.d[to] = x.d[to], x.d[at]
+				if keeps && j <= k {
+					rest.d[at], rest.d[to] = rest.d[to], rest.d[at]
+				}
 				at, to = at+g, to+g
 			}
 			u, v := perm.at(k+p, 0), perm.at(k, 0)
 			u[l], v[l] = v[l], u[l]
 		}
 		for j := k + 1; j < n; j++ {
-			x.minus(k, j, x, k, 0, x, 0, j, k)
+			minus(k, j, k)
 		}
 		for l, v := range x.at(k, k) {
 			if divisor[l] = v; best[l] == 0 {
 				divisor[l] = 1
 			}
 		}
+		was, negative := sizes.at(0, 0), best
+		kernels.Neg(negative, x.at(k, k))
 		for i := k + 1; i < n; i++ {
-			kernels.Div(x.at(i, k), x.at(i, k), divisor)
+			v := x.at(i, k)
+			if !keeps {
+				kernels.Div(v, v, divisor)
+				continue
+			}
+			copy(was, v)
+			kernels.Div(v, v, divisor)
+			kernels.FMA(was, negative, v, was) // what is left of the quotients
+			kernels.Add(rest.at(i, k), was, rest.at(i, k))
 		}
 	}
-	x.apart(dst, n*n+n)
-	perm.apart(dst[n*n:], n*n+n)
+	x.apart(dst, size)
+	perm.apart(dst[n*n:], size)
+	if keeps {
+		left := h.raw(g, n*n)
+		rest.apart(left.Data, n*n)
+		for l := range g {
+			one := dst[l*size+n*n:]
+			for i, p := range one[:n] {
+				copy(one[n+int(p)*n:][:n], left.Row(l)[i*n:])
+			}
+		}
+	}
 }
 
 // Dets calls f with the determinant of each of g matrices of n rows, as DetBy has it by factors that LUs

@@ -47,7 +47,11 @@ func TestLanes(t *testing.T) {
 				if !LanedFactors(n, LanesAtOnce) {
 					t.Fatalf("%d rows are not worked on side by side", n)
 				}
-				h.LUs(factors.Data, a.Data, n, g)
+				h.LUs(factors.Data, a.Data, n, g, false)
+				more := New(g*(2*n+1), n)
+				if KeepsRest(n) {
+					h.LUs(more.Data, a.Data, n, g, true)
+				}
 				regular := true
 				for l := range g {
 					lu, perm := h.LU(Of(a.Data[l*n*n:(l+1)*n*n], n, n))
@@ -61,6 +65,14 @@ func TestLanes(t *testing.T) {
 						t.Fatalf("factors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got[:n*n], lu.Data)
 					}
 					regular = regular && ZeroPivot(lu) < 0
+					if KeepsRest(n) {
+						rest := New(n, n)
+						h.LUAndRest(Of(a.Data[l*n*n:(l+1)*n*n], n, n), rest)
+						more := more.Data[l*(2*n*n+n):][:2*n*n+n]
+						if !equals(more[:n*n+n], got) || !equals(more[n*n+n:], rest.Data) {
+							t.Fatalf("what factors of matrix %d of %d with %d rows leave is %v, alone %v", l, g, n, more[n*n+n:], rest.Data)
+						}
+					}
 				}
 				if odd && g > 8 && regular {
 					t.Errorf("none of %d matrices is singular", g)

@@ -24,6 +24,7 @@ func main() {
 	residuals(false, false)
 	residuals(false, true)
 	residuals(true, false)
+	residuals(true, true)
 	rotateApart()
 	narrow()
 	sumRows()

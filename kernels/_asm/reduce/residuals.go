@@ -9,23 +9,19 @@ import (
 	"nabla/kernels/_asm/kit"
 )
 
-// residuals writes the kernel of residuals, residualsRest or residualsApart: sums of some vectors of dst, and
+// residuals writes the kernel of residuals, or with Apart or Rest or both in its name: sums of some vectors of dst, and
 // beside them what they lose, stay in registers while k runs.
 func residuals(apart, rest bool) {
-	name := "residuals" + kit.Suffix
-	switch {
-	case rest:
-		name = "residualsRest" + kit.Suffix
-		TEXT(name, NOSPLIT, "func(dst, rest, a, b []float64, ld int)")
-		kit.Equals(name, "\tfor j := range dst { dst[j], rest[j] = residual(dst[j], a, b[j:], ld), and what rounding left out of it }")
-	case apart:
-		name = "residualsApart" + kit.Suffix
-		TEXT(name, NOSPLIT, "func(dst, a, b []float64, lda, ldb, m int)")
-		kit.Equals(name, "\tfor j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }")
-	default:
-		TEXT(name, NOSPLIT, "func(dst, a, b []float64, ld int)")
-		kit.Equals(name, "\tfor j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }")
+	name, slices, sizes, does, loses := "residuals", "dst, a, b", "ld", "dst[j] = residual(dst[j], a, b[j:], ld)", ""
+	if apart {
+		name, sizes, does = name+"Apart", "lda, ldb, m", "dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], …"
 	}
+	if rest {
+		name, slices, loses = name+"Rest", "dst, rest, a, b", ", rest[j] what rounding left out of it"
+	}
+	name += kit.Suffix
+	TEXT(name, NOSPLIT, "func("+slices+" []float64, "+sizes+" int)")
+	kit.Equals(name, "\tfor j := range dst { "+does+loses+" }")
 	Pragma("noescape")
 
 	r := &residue{dst: GP64(), n: GP64(), b: GP64(), a: GP64(), k: GP64(), ld: GP64(), apart: apart}
