@@ -46,6 +46,7 @@ func neonArith() []override {
 		&at[ternary]{&Where, whereNEON},
 		&at[scaling]{&AddScalar, addScalarNEON},
 		&at[scaling]{&MulScalar, mulScalarNEON},
+		&at[scaling]{&DivScalar, divScalarNEON},
 		&at[scaling]{&Multiple, multipleNEON},
 		&at[filling]{&Fill, fillNEON},
 		&at[unary]{&Accumulate, accumulateNEON},

@@ -270,6 +270,13 @@ func addScalarAVX2(dst []float64, x []float64, s float64)
 //go:noescape
 func mulScalarAVX2(dst []float64, x []float64, s float64)
 
+// divScalarAVX2 is
+//
+//	for i := range dst { dst[i] = x[i] / s }
+//
+//go:noescape
+func divScalarAVX2(dst []float64, x []float64, s float64)
+
 // multipleAVX2 is
 //
 //	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }

@@ -2923,6 +2923,66 @@ end:
 short:
 	JMP ·short(SB)
 
+// func divScalarAVX2(dst []float64, x []float64, s float64)
+// Requires: AVX
+TEXT ·divScalarAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VDIVPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func multipleAVX2(dst []float64, x []float64, s float64)
 // Requires: AVX, FMA3
 TEXT ·multipleAVX2(SB), NOSPLIT, $0-56

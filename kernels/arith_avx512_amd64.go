@@ -270,6 +270,13 @@ func addScalarAVX512(dst []float64, x []float64, s float64)
 //go:noescape
 func mulScalarAVX512(dst []float64, x []float64, s float64)
 
+// divScalarAVX512 is
+//
+//	for i := range dst { dst[i] = x[i] / s }
+//
+//go:noescape
+func divScalarAVX512(dst []float64, x []float64, s float64)
+
 // multipleAVX512 is
 //
 //	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }

@@ -2913,6 +2913,66 @@ end:
 short:
 	JMP ·short(SB)
 
+// func divScalarAVX512(dst []float64, x []float64, s float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VDIVPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func multipleAVX512(dst []float64, x []float64, s float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multipleAVX512(SB), NOSPLIT, $0-56

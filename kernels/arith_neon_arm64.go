@@ -270,6 +270,13 @@ func addScalarNEON(dst, x []float64, s float64)
 //go:noescape
 func mulScalarNEON(dst, x []float64, s float64)
 
+// divScalarNEON is
+//
+//	for i := range dst { dst[i] = x[i] / s }
+//
+//go:noescape
+func divScalarNEON(dst, x []float64, s float64)
+
 // multipleNEON is
 //
 //	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }

@@ -2517,6 +2517,60 @@ end:
 short:
 	B ·short(SB)
 
+// func divScalarNEON(dst, x []float64, s float64)
+TEXT ·divScalarNEON(SB), NOSPLIT, $0-56
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	FMOVD s+48(FP), F31
+	VDUP V31.D[0], V31.D2
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e7ffc00 // fdiv v0, v0, v31
+	WORD $0x6e7ffc21 // fdiv v1, v1, v31
+	WORD $0x6e7ffc42 // fdiv v2, v2, v31
+	WORD $0x6e7ffc63 // fdiv v3, v3, v31
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x6e7ffc00 // fdiv v0, v0, v31
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func multipleNEON(dst, x []float64, s float64)
 TEXT ·multipleNEON(SB), NOSPLIT, $0-56
 	MOVD dst_len+8(FP), R6

@@ -252,6 +252,7 @@ func TestInPlace(t *testing.T) {
 					{"AddScalar", func() { AddScalar(dst.x, x.x, 0.7) }, func(i int) float64 { return x.x[i] + 0.7 }},
 					{"Multiple", func() { Multiple(dst.x, dst.x, -0.3) }, func(i int) float64 { return math.FMA(d0[i], -0.3, 0) }},
 					{"MulScalar", func() { MulScalar(dst.x, dst.x, -0.7) }, func(i int) float64 { return d0[i] * -0.7 }},
+					{"DivScalar", func() { DivScalar(dst.x, dst.x, -0.7) }, func(i int) float64 { return d0[i] / -0.7 }},
 					{"Accumulate", func() { Accumulate(dst.x, x.x) }, func(i int) float64 { return d0[i] + x.x[i] }},
 					{"Accumulate4", func() { Accumulate4(dst.x, x.x, d0, x.x, d0) }, func(i int) float64 { return d0[i] + x.x[i] + d0[i] + x.x[i] + d0[i] }},
 					{"Axpy4", func() { Axpy4(dst.x, -1.5, 0.5, 3, -0.3, x.x, d0, x.x, d0) }, func(i int) float64 {

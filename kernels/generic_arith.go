@@ -357,6 +357,13 @@ var AddScalar = func(dst, x []float64, s float64) {
 	}
 }
 
+// DivScalar is x/s of every element.
+var DivScalar = func(dst, x []float64, s float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = x / s
+	}
+}
+
 // MulScalar is x*s.
 var MulScalar = func(dst, x []float64, s float64) {
 	for i, x := range x[:len(dst)] {

@@ -47,18 +47,6 @@ func SumRest(x []float64, k int) float64 {
 	return sum
 }
 
-// DivScalar is x/s of every element.
-func DivScalar(dst, x []float64, s float64) {
-	piece := pieces.take()
-	defer pieces.give(piece)
-	Fill(piece[:min(len(x), len(piece))], s)
-	for len(x) > 0 {
-		n := min(len(x), len(piece))
-		Div(dst[:n], x, piece[:n])
-		dst, x = dst[n:], x[n:]
-	}
-}
-
 // AccumulateRows adds m rows, which begin ldx apart in x, to acc, one after the other.
 func AccumulateRows(acc, x []float64, ldx, m int) {
 	n := len(acc)

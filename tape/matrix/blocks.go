@@ -116,7 +116,7 @@ func (h *Solver) times(a, b Dense) Dense {
 
 // divide is x /= d.
 func divide(x []float64, d float64) {
-	if len(x) >= 16 {
+	if len(x) >= 4 {
 		kernels.DivScalar(x, x, d)
 		return
 	}

@@ -67,6 +67,7 @@ func main() {
 
 		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: two(Add)},
 		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: two(Mul)},
+		{name: "divScalar", args: "x", scalars: "s", result: "x[i] / s", emit: two(Div)},
 		{name: "multiple", args: "x", scalars: "s", result: "math.FMA(x[i], s, 0)", emit: func(x []V) V { return AddMul(And(zero.v, zero.v), x[0], x[1]) }, consts: use(zero)},
 		{name: "fill", scalars: "v", result: "v", emit: func(x []V) V { return x[0] }},
 		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: two(Add)},
@@ -155,7 +156,7 @@ func twin(name string) string {
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
-var doubles = []string{"logSlope", "log1pSlope", "cube", "fourth", "float32", "fma", "accumulate", "accumulate4", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
+var doubles = []string{"logSlope", "log1pSlope", "cube", "fourth", "float32", "fma", "accumulate", "accumulate4", "axpy", "addScalar", "mulScalar", "divScalar", "multiple", "axpy4"}
 
 func same(x []V) []V { return x }
 
