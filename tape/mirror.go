@@ -1,6 +1,10 @@
 package tape
 
-import "slices"
+import (
+	"slices"
+
+	"nabla/kernels"
+)
 
 // A mirror says that a block of a Hessian is the transpose of another one, or of itself;
 // lead is the number of axes that stand for the other's rows.
@@ -41,10 +45,16 @@ func (s *session) mend() {
 	for _, r := range s.sides {
 		m := s.t.mirrors[r]
 		x, y := s.data(r), s.data(m.of)
+		if !anyLost(x) && (r == m.of || !anyLost(y)) {
+			continue
+		}
 		cols := s.t.Shape(m.of)[:m.lead].Size()
 		rows := len(x) / max(1, cols)
 		for p := range x[:rows] {
 			for i, a := range x[p*cols:][:cols] {
+				if r == m.of && i >= p {
+					break // it is looked at from the other side
+				}
 				switch b := y[i*rows+p]; {
 				case lost(a) == lost(b):
 				case lost(a):
@@ -79,6 +89,16 @@ const mostMended = 1 << 12
 
 // lost reports whether a number may be one that left the range.
 func lost(v float64) bool { return v == 0 || v-v != 0 }
+
+// anyLost reports whether some of so many numbers may.
+func anyLost(x []float64) bool {
+	if !finiteNumbers(x) {
+		return true
+	}
+	var zeros, zero [1]float64
+	kernels.CountRows(zeros[:], x, zero[:], len(x))
+	return zeros[0] > 0
+}
 
 // data is the value of r as the answer has it.
 func (s *session) data(r Ref) []float64 {
