@@ -24,6 +24,7 @@ type Estimate struct {
 type Settings struct {
 	// Noise is the error of a single value, if it is more than the rounding of the
 	// result: (1 - cos(x))/x^2 is exact to 1e-6 at x = 1e-5, though its values have 16 digits.
+	// What is not known is measured, too.
 	Noise float64
 }
 
@@ -93,7 +94,9 @@ func (s Settings) around(f func(x float64) (float64, error), x, size float64, or
 	c, l, r := central.table(0), left.table(0), right.table(0)
 	out := Estimate{}
 	if !(c.Err <= sharp*math.Abs(c.Value)) || !central.holds(c) || apart(l, r) {
-		p.noise = math.Max(p.noise, p.scatter())
+		if p.scattered = p.scatter(); math.IsInf(p.scattered, 1) {
+			return p.unscale(Estimate{Value: c.Value, Err: math.Inf(1), OneSided: [2]float64{l.Value, r.Value}, Evals: p.evals}, order)
+		}
 		out.Kink = true
 		for _, w := range windows[1:] {
 			out.Kink = out.Kink && apart(left.table(w), right.table(w))
@@ -208,14 +211,15 @@ func (s Settings) Jacobian(f func(x []float64) ([]float64, error), x []float64) 
 // so that steps and their squares neither overflow nor underflow; a unit is a
 // power of two, so that x plus a step is exact and the step the one that was meant.
 type probe struct {
-	f     func(float64) (float64, error)
-	x     float64
-	exp   int // the unit is 2^exp
-	down  int // values are read as f/2^down, so that differences for each unit do not overflow
-	first int // the first step is odd*2^-first units
-	noise float64
-	seen  map[float64]float64
-	evals int
+	f         func(float64) (float64, error)
+	x         float64
+	exp       int // the unit is 2^exp
+	down      int // values are read as f/2^down, so that differences for each unit do not overflow
+	first     int // the first step is odd*2^-first units
+	noise     float64
+	scattered float64 // the noise that was measured
+	seen      map[float64]float64
+	evals     int
 }
 
 // scale chooses the unit. Where x is 0 nothing says how large it may be: 1.
@@ -252,16 +256,18 @@ func (p *probe) at(u float64) float64 {
 }
 
 // scatter measures the error of a value: how far values of neighbours of x are from polynomials
-// of low degree. What a function loses between its terms no rounding of its result shows.
+// of low degree. What a function loses between its terms no rounding of its result shows. Where it is a
+// good part of the values, these are waves too short to be seen, or have nothing to do with each other: Inf.
 func (p *probe) scatter() float64 {
 	const most = 6
-	worst := 0.0
+	worst, largest := 0.0, 0.0
 	// The sides are apart, a kink at x is no noise; and where all values of one are rounded alike,
 	// those of the other are not.
 	for _, step := range []float64{-odd * 0x1p-28, 633 * 0x1p-37} {
 		var d [most + 2]float64
 		for i := range d {
 			d[i] = p.at(float64(i+1) * step)
+			largest = math.Max(largest, math.Abs(d[i]))
 		}
 		// The k-th difference of independent errors has (2k)!/(k!)² times their variance, and signs that
 		// change: where they do not, it is the function's own.
@@ -281,6 +287,9 @@ func (p *probe) scatter() float64 {
 		if finite(least) {
 			worst = math.Max(worst, 2*math.Sqrt(least))
 		}
+	}
+	if worst > 0x1p-16*largest {
+		return math.Inf(1)
 	}
 	return worst
 }
@@ -331,14 +340,14 @@ func (l *ladder) rung(i int) (d, noise float64) {
 	if l.start+i > finest {
 		return math.NaN(), 0
 	}
-	return l.at(math.Ldexp(odd, -l.start-i))
+	return l.at(math.Ldexp(odd, -l.start-i), math.Max(l.p.noise, l.p.scattered))
 }
 
-// at is the difference at step h.
-func (l *ladder) at(h float64) (d, noise float64) {
+// at is the difference at step h of values with an error.
+func (l *ladder) at(h, err float64) (d, noise float64) {
 	big := 0.0
 	for _, q := range l.formula.Stencil {
-		big = math.Max(big, math.Abs(q.Coeff)*math.Max(eps*math.Abs(l.p.at(q.Loc*h)), l.p.noise))
+		big = math.Max(big, math.Abs(q.Coeff)*math.Max(eps*math.Abs(l.p.at(q.Loc*h)), err))
 	}
 	d = fd.Derivative(l.p.at, 0, &fd.Settings{Formula: l.formula, Step: h})
 	return d, big / math.Pow(h, float64(l.formula.Derivative))
@@ -409,11 +418,12 @@ func (l *ladder) best() Estimate {
 
 // resolved reports whether neighbouring float64s have neighbouring values. Where
 // they do not, as with sin(1e22), no difference means anything. Second differences
-// so close to x are mostly rounding; there two first differences have to agree, too.
+// so close to x are mostly rounding; there two first differences have to agree, too. What
+// was measured does not count: waves between float64s look like noise.
 func (l *ladder) resolved(e Estimate) bool {
 	const h = 0x1p-46 // exact at every x
 	far := func(d, noise, e float64) bool { return math.Abs(d-e) > 1e6*noise+0.1*math.Abs(e) }
-	d, noise := l.at(h)
+	d, noise := l.at(h, l.p.noise)
 	if far(d, noise, e.Value) {
 		return false
 	}
@@ -421,8 +431,8 @@ func (l *ladder) resolved(e Estimate) bool {
 		return true
 	}
 	first := l.p.ladder(0, 1)
-	d, noise = first.at(h)
-	wide, _ := first.at(4 * h)
+	d, noise = first.at(h, l.p.noise)
+	wide, _ := first.at(4*h, l.p.noise)
 	return !far(d, noise, wide)
 }
 

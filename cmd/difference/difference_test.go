@@ -252,8 +252,9 @@ func TestUnresolved(t *testing.T) {
 	}{
 		{"sin", math.Sin, 1e22},          // a unit in the last place is a third of a million periods
 		{"asin", math.Asin, 1 - 0x1p-53}, // the domain ends one float away
-		{"tanh", func(x float64) float64 { return x + 1e-10*math.Tanh(1e12*(x-1)) }, 1}, // 101, but 1 from far
-		{"noise", func(x float64) float64 { return math.Mod(1e17*x, 1.37) }, 3},         // no two values have to do with each other
+		{"tanh", func(x float64) float64 { return x + 1e-10*math.Tanh(1e12*(x-1)) }, 1},              // 101, but 1 from far
+		{"steep sine", func(x float64) float64 { return math.Sin(1.3*math.Pow(x*x+0.3, x)) + x }, 6}, // waves of 1e-10 of x
+		{"noise", func(x float64) float64 { return math.Mod(1e17*x, 1.37) }, 3},                      // no two values have to do with each other
 	}
 	for _, r := range rows {
 		if e := (Settings{}).Derivative(pure(r.f), r.x, 1); !(e.Err > math.Abs(e.Value)) {
