@@ -495,8 +495,10 @@ func TestMatrixEdges(t *testing.T) {
 		{"hessian", "max(svdvals(A))", "[[3, 0], [0, 0]]", "[[[[0, 0], [0, 0]], [[0, 1/3], [0, 0]]], [[[0, 0], [1/3, 0]], [[0, 0], [0, 0]]]]"},
 		{"hessian", "sum(svdvals(outer(A, [2, 0, 0])))", "[1, 2, 2]", "[[16/27, -4/27, -4/27], [-4/27, 10/27, -8/27], [-4/27, -8/27, 10/27]]"}, // rank 1 all around: the slope at 0 is 0 and stays it
 		{"hessian", "sum(svdvals(outer(A, [5, 0])))", "[3, 4]", "[[0.64, -0.48], [-0.48, 0.36]]"},
-		{"hessian", "sum(svdvals(A))", "[[0], [0]]", "[[[[0], [0]]], [[[0], [0]]]]"}, // as of norm
-		{"eval", "svdvals(A)", "[[1, 0], [0, 1e-200]]", "[1, 1e-200]"},               // small ones keep their digits
+		{"hessian", "sum(svdvals(A))", "[[0], [0]]", "[[[[0], [0]]], [[[0], [0]]]]"},              // as of norm
+		{"eval", "s = svdvals([[1, A], [2*A, 3*A]])[0]; grad(grad(grad(s, A), A), A)", "0", "36"}, // 1 + 5/2 A^2 + 6 A^3 + …: 0 beside it is smooth
+		{"eval", "u = svd([[1, A], [2*A, 3*A]])[0][1, 0]; grad(grad(u, A), A)", "0", "6"},
+		{"eval", "svdvals(A)", "[[1, 0], [0, 1e-200]]", "[1, 1e-200]"}, // small ones keep their digits
 		{"eval", "eigvalsh(A)", "[[1e100, 1e-100], [1e-100, 1e-100]]", "[1e-100, 1e+100]"},
 		{"eval", "matrix_rank(A)", "[[1, 2], [2, 4]]", "1"},
 		{"eval", "matrix_rank(float32(A/3))", "[[1.21, 2.53], [2.53, 5.29]]", "1"}, // what rounding is depends on the dtype

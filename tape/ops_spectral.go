@@ -13,8 +13,8 @@ import (
 // need is taken from those functions' own slopes (dividedDifferences).
 
 var (
-	opEighOf, opEigvals, opEigvecs, opSpectral, opNear             *Op
-	opSVDOf, opSingular, opLeft, opRight, opSpread, opPinv, opRank *Op
+	opEighOf, opEigvals, opEigvecs, opSpectral, opNear                       *Op
+	opSVDOf, opSingular, opSigned, opLeft, opRight, opSpread, opPinv, opRank *Op
 )
 
 var spectralRows = []Op{
@@ -173,6 +173,23 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
+	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink.
+	{As: &opSigned, Name: "signed_of", Args: "A, F", Hidden: true, Doc: "singular values as the diagonal of U.T A V",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				for i := range dst {
+					dst[i] = x[1].Row(i)[0]
+				}
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			u := t.Apply(opZMul, t.left(a, f), t.across(t.full(ct, r)))
+			return t.mm(u, t.right(a, f), false, true)
+		}},
 	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
@@ -187,7 +204,7 @@ var spectralRows = []Op{
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
-			s, v := t.singular(a, f), t.right(a, f)
+			s, v := t.smooth(a, f), t.right(a, f)
 			m := t.mm(r, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
 			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s)), v)
@@ -210,7 +227,7 @@ var spectralRows = []Op{
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
-			s, u := t.singular(a, f), t.left(a, f)
+			s, u := t.smooth(a, f), t.left(a, f)
 			m := t.mm(r, ct, true, false)
 			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s)), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
@@ -253,6 +270,7 @@ var spectralRows = []Op{
 			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there; else there is a kink,
 			// and of its slope, which is 0, the derivative is 0, as that of abs
 			slopes := t.slopes(d, s)
+			s = t.smooth(a, f)
 			edge := t.Const(0)
 			if slopes != None {
 				edge = t.diagonal(slopes, 0, nil)
@@ -344,8 +362,15 @@ func (t *Tape) thin(a Ref, axis int) tensor.Shape {
 }
 
 func (t *Tape) singular(a, f Ref) Ref { return t.view(opSingular, t.thin(a, 0), a, f) }
-func (t *Tape) left(a, f Ref) Ref     { return t.view(opLeft, t.thin(a, -2), a, f) }
-func (t *Tape) right(a, f Ref) Ref    { return t.view(opRight, t.thin(a, -1), a, f) }
+
+// smooth is singular as the derivatives of smooth functions need it: a value of 0 has a slope.
+func (t *Tape) smooth(a, f Ref) Ref {
+	s := t.singular(a, f)
+	return t.Apply(opWhere, t.apply("equal", s, t.Const(0)), t.view(opSigned, t.thin(a, 0), a, f), s)
+}
+
+func (t *Tape) left(a, f Ref) Ref  { return t.view(opLeft, t.thin(a, -2), a, f) }
+func (t *Tape) right(a, f Ref) Ref { return t.view(opRight, t.thin(a, -1), a, f) }
 
 // vectorsFrom sets the columns of dst to n numbers of each row of a decomposition, from a place on.
 func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
