@@ -15,6 +15,10 @@ import (
 // panelRows is how many reflections are applied together, as matrix products.
 const panelRows = 32
 
+// mostDirect is up to how many rows each reflection changes all rows behind it at once: .76 of the time for matrices of
+// 12 to 50 rows, .88 for 128, as long for 200.
+const mostDirect = 128
+
 // A tridiagonal is a symmetric matrix Q T Qᵀ: the diagonal and the one beside it of T, and
 // the reflections 1 - tau v vᵀ whose product is Q; v[k] is 0 up to place k.
 type tridiagonal struct {
@@ -29,6 +33,14 @@ type tridiagonal struct {
 func (h *Solver) tridiagonalOf(a Dense) *tridiagonal {
 	n := a.N
 	t := &tridiagonal{d: h.raw(1, n).Data, e: h.raw(1, n-1).Data, tau: h.raw(1, n-1).Data, v: h.New(n-1, n)}
+	if n <= mostDirect {
+		y := h.raw(1, n).Data
+		for k := range n {
+			h.tick()
+			t.step(a, y, k)
+		}
+		return t
+	}
 	w := h.New(panelRows, n)
 	both, other := h.raw(2*panelRows, n), h.raw(2*panelRows, n)
 	for from := 0; from < n; from += panelRows {
@@ -51,6 +63,31 @@ func (h *Solver) tridiagonalOf(a Dense) *tridiagonal {
 		h.minus(a.all().at(to, to, rest, rest), part{both.Data, rest, 2 * m, rest}, true, part{other.Data, rest, 2 * m, rest})
 	}
 	return t
+}
+
+// step reduces row k: d[k], e[k], the reflection k, and what it leaves of the rows behind it. y is room.
+func (t *tridiagonal) step(a Dense, y []float64, k int) {
+	n := a.N
+	x, m := a.Row(k)[k:], n-k-1
+	if t.d[k] = x[0]; m == 0 {
+		return
+	}
+	v, y := t.v.Row(k)[k+1:], y[:m]
+	copy(v, x[1:])
+	t.tau[k], t.e[k] = reflection(v), v[0]
+	if t.tau[k] == 0 {
+		clear(v)
+		return
+	}
+	v[0] = 1
+	first := (k + 1) * (n + 1)
+	rest := a.Data[first:]
+	clear(y)
+	kernels.Combine(y, v, a.Data, first, n)
+	kernels.MulScalar(y, y, t.tau[k])
+	kernels.Axpy(y, float64(-0.5*t.tau[k])*kernels.Dot(y, v), v)
+	kernels.AxpyRows(rest, n, -1, v, 1, y, 0, m, m)
+	kernels.AxpyRows(rest, n, -1, y, 1, v, 0, m, m)
 }
 
 // row reduces row k of the panel that begins at row from: d[k], e[k], the reflection k, and
