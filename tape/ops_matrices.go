@@ -116,17 +116,21 @@ func (c *run) sideBySide(ofSize bool) bool {
 }
 
 // eachGroup runs f on groups of such matrices: on g of them, whose parts of the result and of the
-// arguments are dst and x.
+// arguments are dst and x. Less than leastLanes that are left over go with the last group.
 func (c *run) eachGroup(f func(h *matrix.Solver, g int, dst []float64, x [][]float64)) {
 	n, count := last(c.shapes[0]), c.shapes[0][:len(c.shapes[0])-2].Size()
-	pool.Split(c.threads, count*(n*n*n+leastWork), ceilDiv(count, matrix.LanesAtOnce), func(first, end int) {
+	groups := max(1, (count+matrix.LanesAtOnce-leastLanes)/matrix.LanesAtOnce)
+	pool.Split(c.threads, count*(n*n*n+leastWork), groups, func(first, end int) {
 		h := matrix.Borrow(1, c.t.check)
 		x := make([][]float64, len(c.args))
-		for from := first * matrix.LanesAtOnce; from < min(end*matrix.LanesAtOnce, count); from += matrix.LanesAtOnce {
+		for i := first; i < end; i++ {
 			if c.t.check != nil {
 				c.t.check()
 			}
-			to := min(from+matrix.LanesAtOnce, count)
+			from, to := i*matrix.LanesAtOnce, (i+1)*matrix.LanesAtOnce
+			if i == groups-1 {
+				to = count
+			}
 			for j, a := range c.args {
 				size := len(a) / count
 				x[j] = a[from*size : to*size]

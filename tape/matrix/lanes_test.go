@@ -26,7 +26,7 @@ func TestLanes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 10))
 	h := new(Solver)
 	for _, n := range lanedSizes() {
-		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce, LanesAtOnce + 7} {
 			for _, odd := range []bool{false, true} {
 				a := drawn(rng, g*n, n)
 				for l := range g {
@@ -132,7 +132,7 @@ func TestLanedExpansions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 12))
 	h := new(Solver)
 	for n := leastLaned; LanedExpansion(n); n++ {
-		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce, LanesAtOnce + 7} {
 			for odd := range 6 {
 				a := drawn(rng, g*n, n)
 				for range g {
@@ -168,7 +168,7 @@ func TestLanedSolutions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 11))
 	h := new(Solver)
 	for _, n := range lanedSizes() {
-		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce, LanesAtOnce + 7} {
 			k := 1
 			if n <= mostLaned {
 				k += rng.IntN(fewSides)
@@ -211,7 +211,7 @@ func TestLanedTriangles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 12))
 	h := new(Solver)
 	for n := leastLaned; n <= mostLaned; n++ {
-		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce, LanesAtOnce + 7} {
 			a, m := New(g*n, n), New(n, n)
 			at := func(x Dense, l int) Dense { return Of(x.Data[l*n*x.N:(l+1)*n*x.N], n, x.N) }
 			for l := range g {
@@ -266,7 +266,7 @@ func TestLanedEigen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 13))
 	h := new(Solver)
 	for n := leastLaned; LanedEigh(n); n++ {
-		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce, LanesAtOnce + 7} {
 			for odd := range 7 {
 				a := drawn(rng, g*n, n)
 				for l := range g {
