@@ -221,3 +221,62 @@ func TestProductsOfTransposed(t *testing.T) {
 		t.Errorf("by a name of what is transposed: %v, %+v", err, a)
 	}
 }
+
+// TestUnitRight: products with matrices of one number are columns, each times that number; 0 where it is 0, and never -0.
+func TestUnitRight(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		p := product{m: 1 + r.IntN(20), k: 1 + r.IntN(12), n: 1 + r.IntN(2), ta: r.IntN(4) == 0, tb: r.IntN(2) == 0}
+		x, s := noise(r, tensor.Shape{p.m, p.k}), tensor.Shape{p.k, p.n}
+		if p.lda = p.k; p.ta {
+			p.lda, x = p.m, noise(r, tensor.Shape{p.k, p.m})
+		}
+		if p.tb {
+			s = tensor.Shape{p.n, p.k}
+		}
+		for i := range x.Data {
+			switch r.IntN(9) {
+			case 0:
+				x.Data[i] = math.Copysign(0, -1)
+			case 1:
+				x.Data[i] = math.NaN()
+			}
+		}
+		from := r.IntN(s.Size()+2) - 1
+		count := 1 + r.IntN(s.Size()+1)
+		y := make([]float64, count*s.Size())
+		for k := range count {
+			if q := from + k; q >= 0 && q < s.Size() {
+				y[k*s.Size()+q] = []float64{0, 1, 1, -2, 0.5}[r.IntN(5)]
+			}
+		}
+		got := make([]float64, count*p.m*p.n)
+		for i := range got {
+			got[i] = 7
+		}
+		unitRight(p, from, s, got, x.Data, y)
+		for k := range count {
+			for i := range p.m {
+				for j := range p.n {
+					want := 0.0
+					for l := range p.k {
+						at, by := l*p.m+i, l*p.n+j
+						if !p.ta {
+							at = i*p.k + l
+						}
+						if p.tb {
+							by = j*p.k + l
+						}
+						a, b := x.Data[at], y[k*s.Size()+by]
+						if b != 0 {
+							want += a * b
+						}
+					}
+					if g := got[(k*p.m+i)*p.n+j]; math.Float64bits(g) != math.Float64bits(want) && g == g || (g == g) != (want == want) {
+						t.Fatalf("%+v from %d: product %d, element %d, %d is %v, want %v", p, from, k, i, j, g, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -239,6 +239,10 @@ func unitMatmul[T real](c *run, p product, out []T, data [][]T) bool {
 // element from, the next behind it: a column of the product is one of x, scaled.
 func unitRight[T real](p product, from int, s tensor.Shape, out, x, y []T) {
 	size, ny := p.m*p.n, s.Size()
+	if out, ok := any(out).([]float64); ok && p.n == 1 && !p.ta && from >= 0 && from+len(out)/size <= ny {
+		unitTransposed(p, from, out, any(x).([]float64), any(y).([]float64))
+		return
+	}
 	for k := 0; k*size < len(out); k++ {
 		dst, q := out[k*size:(k+1)*size], from+k
 		clear(dst)
@@ -257,6 +261,26 @@ func unitRight[T real](p product, from int, s tensor.Shape, out, x, y []T) {
 			dst[m*p.n+w] = x[at+m*step]*v + 0 // +0 as a sum gives, not -0
 		}
 	}
+}
+
+// unitTransposed is unitRight of vectors y: columns of x, one behind the other, each times the one number of a vector. A
+// Hessian of a logistic loss over 60 weights takes .7 of the time.
+func unitTransposed(p product, from int, out, x, y []float64) {
+	rows := len(out) / p.m
+	kernels.Transpose(out, p.m, x[from:], p.lda, p.m, rows)
+	for k := range rows {
+		dst, v := out[k*p.m:][:p.m], y[k*p.k+from+k]
+		switch v {
+		case 0:
+			clear(dst)
+		case 1:
+		default:
+			for i := range dst {
+				dst[i] *= v
+			}
+		}
+	}
+	kernels.AddScalar(out, out, 0) // +0 as a sum gives, not -0
 }
 
 // unitLeft multiplies such matrices x by y: a row of the product is one of y, scaled.
