@@ -40,6 +40,7 @@ func runTerms(c *run) {
 	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
 	rows := s.banded(c.shape, c.attr.Flag)
 	s.bound()
+	s.bounded = s.isBounded()
 	work := len(c.out)
 	for i := range s.places {
 		work += s.places[i].size()
@@ -94,7 +95,8 @@ type spreading struct {
 	height    int // rows of a band
 	symmetric bool
 
-	most []float64 // no number of a place that is looked at is larger
+	most    []float64 // no number of a place that is looked at is larger
+	bounded bool      // all numbers are finite, as those are that they are products of
 
 	mu   sync.Mutex
 	lost []loss // by place
@@ -128,6 +130,29 @@ func (s *spreading) bound() {
 			}
 		}
 	})
+}
+
+// isBounded reports whether few factors say that no sum of terms leaves the range: looking at all of these took a quarter of
+// the time of batch Jacobians of normalized rows and of sines of products.
+func (s *spreading) isBounded() bool {
+	const most = 1e290
+	size := 0
+	for _, x := range s.args {
+		size += len(x)
+	}
+	if 4*size > len(s.out) {
+		return false
+	}
+	sum := 0.0
+	w := &spreader{spreading: s}
+	w.each(func(int) {
+		v := math.Abs(w.place.num)
+		for _, x := range w.factors {
+			v *= kernels.MaxAbs(x)
+		}
+		sum += v
+	})
+	return sum <= most
 }
 
 // A spreader adds one term after the other to bands of the matrix, line by line.
@@ -181,7 +206,10 @@ func (w *spreader) band(first, end int) {
 		}
 		w.look = nil
 	})
-	for i := first; i < end && w.finite && !all; i++ {
+	if all || w.bounded {
+		return
+	}
+	for i := first; i < end && w.finite; i++ {
 		w.finite = finiteNumbers(w.out[i*width+w.left : (i+1)*width])
 	}
 }
