@@ -222,53 +222,72 @@ func TestProductsOfTransposed(t *testing.T) {
 	}
 }
 
-// TestUnitRight: products with matrices of one number are columns, each times that number; 0 where it is 0, and never -0.
-func TestUnitRight(t *testing.T) {
-	for seed := range uint64(200) {
+// TestUnitProducts: products with matrices of one number are columns or rows of the other operand, times that number; 0
+// where it is 0, and never -0.
+func TestUnitProducts(t *testing.T) {
+	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		p := product{m: 1 + r.IntN(20), k: 1 + r.IntN(12), n: 1 + r.IntN(2), ta: r.IntN(4) == 0, tb: r.IntN(2) == 0}
-		x, s := noise(r, tensor.Shape{p.m, p.k}), tensor.Shape{p.k, p.n}
-		if p.lda = p.k; p.ta {
-			p.lda, x = p.m, noise(r, tensor.Shape{p.k, p.m})
+		right := seed%2 == 0 // the matrices of one number
+		few := func(n int, are bool) int {
+			if are {
+				return 1 + r.IntN(2)
+			}
+			return 1 + r.IntN(n)
+		}
+		p := product{m: few(20, !right), k: 1 + r.IntN(12), n: few(20, right), ta: r.IntN(2) == 0, tb: r.IntN(2) == 0}
+		xs, ys := tensor.Shape{p.m, p.k}, tensor.Shape{p.k, p.n}
+		if p.ta {
+			xs = tensor.Shape{p.k, p.m}
 		}
 		if p.tb {
-			s = tensor.Shape{p.n, p.k}
+			ys = tensor.Shape{p.n, p.k}
 		}
-		for i := range x.Data {
+		p.lda, p.ldb = xs[1], ys[1]
+		dense, s := noise(r, xs), ys
+		if !right {
+			dense, s = noise(r, ys), xs
+		}
+		for i := range dense.Data {
 			switch r.IntN(9) {
 			case 0:
-				x.Data[i] = math.Copysign(0, -1)
+				dense.Data[i] = math.Copysign(0, -1)
 			case 1:
-				x.Data[i] = math.NaN()
+				dense.Data[i] = math.NaN()
 			}
 		}
-		from := r.IntN(s.Size()+2) - 1
-		count := 1 + r.IntN(s.Size()+1)
-		y := make([]float64, count*s.Size())
+		from, count := r.IntN(s.Size()+2)-1, 1+r.IntN(s.Size()+1)
+		units := make([]float64, count*s.Size())
 		for k := range count {
 			if q := from + k; q >= 0 && q < s.Size() {
-				y[k*s.Size()+q] = []float64{0, 1, 1, -2, 0.5}[r.IntN(5)]
+				units[k*s.Size()+q] = []float64{0, 1, 1, -2, 0.5}[r.IntN(5)]
 			}
 		}
 		got := make([]float64, count*p.m*p.n)
 		for i := range got {
 			got[i] = 7
 		}
-		unitRight(p, from, s, got, x.Data, y)
+		if right {
+			unitRight(p, from, s, got, dense.Data, units)
+		} else {
+			unitLeft(p, from, s, got, units, dense.Data)
+		}
+		at := func(x []float64, ld int, turned bool, i, j int) float64 {
+			if turned {
+				i, j = j, i
+			}
+			return x[i*ld+j]
+		}
 		for k := range count {
+			x, y := dense.Data, units[k*s.Size():]
+			if !right {
+				x, y = y, x
+			}
 			for i := range p.m {
 				for j := range p.n {
 					want := 0.0
 					for l := range p.k {
-						at, by := l*p.m+i, l*p.n+j
-						if !p.ta {
-							at = i*p.k + l
-						}
-						if p.tb {
-							by = j*p.k + l
-						}
-						a, b := x.Data[at], y[k*s.Size()+by]
-						if b != 0 {
+						a, b := at(x, p.lda, p.ta, i, l), at(y, p.ldb, p.tb, l, j)
+						if right && b != 0 || !right && a != 0 {
 							want += a * b
 						}
 					}
