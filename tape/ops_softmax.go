@@ -45,6 +45,9 @@ var softmaxRows = []Op{
 			ct = t.full(ct, r)
 			a := t.Attr(r)
 			s := t.record(opSoftmax, t.Shape(x), Attr{Axes: a.Axes}, x)
+			// 1 - s cancels where s is all but 1: a slope of 1.4e-11, at [25, -20, 0], is exact to 4e-6 of it.
+			// The sum of the other weights there, by where(s > 0.5, …), cancels nothing, but gradients of cross
+			// entropy took 1.06 to 1.4 of the time. log(softmax(x)[i]) has the exact slope.
 			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{a.along()}, true), s))
 		}},
 	{As: &opOneHotMax, Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,

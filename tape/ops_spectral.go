@@ -173,7 +173,9 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
-	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink.
+	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink. Of the
+	// elements beside the diagonal, where several are 0 or the matrix is not square, nothing is known here: from
+	// the third derivatives on, those there hold along matrices that keep their rank.
 	{As: &opSigned, Name: "signed_of", Args: "A, F", Hidden: true, Doc: "singular values as the diagonal of U.T A V",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
