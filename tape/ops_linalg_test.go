@@ -497,6 +497,7 @@ func TestMatrixEdges(t *testing.T) {
 		{"hessian", "sum(svdvals(outer(A, [5, 0])))", "[3, 4]", "[[0.64, -0.48], [-0.48, 0.36]]"},
 		{"hessian", "sum(svdvals(A))", "[[0], [0]]", "[[[[0], [0]]], [[[0], [0]]]]"},              // as of norm
 		{"eval", "s = svdvals([[1, A], [2*A, 3*A]])[0]; grad(grad(grad(s, A), A), A)", "0", "36"}, // 1 + 5/2 A^2 + 6 A^3 + …: 0 beside it is smooth
+		{"eval", "s = sum(cosh(svdvals([[1, A], [2*A, 3*A]]))); grad(grad(grad(s, A), A), A)", "0", "36*sinh(1) - 36"},
 		{"eval", "u = svd([[1, A], [2*A, 3*A]])[0][1, 0]; grad(grad(u, A), A)", "0", "6"},
 		{"eval", "svdvals(A)", "[[1, 0], [0, 1e-200]]", "[1, 1e-200]"}, // small ones keep their digits
 		{"eval", "eigvalsh(A)", "[[1e100, 1e-100], [1e-100, 1e-100]]", "[1e-100, 1e+100]"},

@@ -279,7 +279,7 @@ var spectralRows = []Op{
 			}
 			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(0))
 			both := t.apply("logical_and", t.across(zero), t.down(zero))
-			kept := t.Apply(opWhere, zero, t.Const(0), d)
+			kept := t.Apply(opWhere, zero, t.Apply(opZMul, edge, s), d) // 0 there, with its slope
 			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(kept, s, slopes))
 			plus := t.over(t.Apply(opAdd, t.across(kept), t.down(kept)),
 				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
