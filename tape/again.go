@@ -18,8 +18,9 @@ const widestAgain = 2048
 
 // passAgain finds large values that cost less to make again, in every later tile program that reads them, than to be written
 // and read: few cheap instructions on what that program reads in any case, or on one other value in place of theirs, and
-// on numbers of rows or columns. (Of these alone they cost more: pairwise distances took up to 1.2 times as long.) So x less its mean, 2y of y^2 and the slopes of variances are never in memory: gradients
-// of variances, of what is standardized or goes through layer norms take .75 to .85 of the time, of softmax .83 to .97.
+// on numbers of rows or columns. (Of these alone they cost more: pairwise distances took up to 1.2 times as long.) So x
+// less its mean, 2y of y^2 and the slopes of variances are never in memory: gradients of variances, of what is
+// standardized or goes through layer norms take .75 to .85 of the time, of softmax .83 to .97.
 func passAgain(p *Plan) {
 	t := p.t
 	if t.isStrip || t.isBody || !p.severalLarge() {
@@ -58,7 +59,7 @@ func (s *step) all() []Ref {
 	return all
 }
 
-// An againFinder finds what is made again.
+// An againFinder finds what is made again. Slides, chains and loops' steps, which stay in the cache, are left as they are.
 type againFinder struct {
 	*Plan
 	readers  map[Ref][]Ref    // of large values of tile programs: who reads them elsewhere
