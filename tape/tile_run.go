@@ -420,7 +420,7 @@ func (w *room) spread(tp *tileProgram, code *tileCode, at []unsafe.Pointer, load
 			if rest < n && (rest == 0 || len(tp.sums) > 0 && !code.rows) {
 				rest = n
 			}
-			if l.row > 0 && tileSize%l.row != 0 { // the next tile begins elsewhere in it
+			if l.row > 0 && step%l.row != 0 { // the next tile begins elsewhere in it
 				rest = min(rest, n)
 			}
 			all = min(all, rest)
