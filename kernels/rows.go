@@ -98,11 +98,15 @@ func Rotate(x, y []float64, c, s float64) { rotate(x, y, s, s/(1+c)) }
 // RotateBy is Rotate by the sine of an angle and half the tangent, as DiagonalizeOf says them.
 func RotateBy(x, y []float64, s, tau float64) { rotate(x, y, s, tau) }
 
+// Turned are two numbers after Rotate, by the sine of the angle and half the tangent.
+func Turned(g, h, s, tau float64) (x, y float64) {
+	return math.FMA(-s, math.FMA(tau, g, h), g), math.FMA(s, math.FMA(-tau, h, g), h)
+}
+
 var rotate = func(x, y []float64, s, tau float64) {
 	y = y[:len(x)]
 	for i, g := range x {
-		h := y[i]
-		x[i], y[i] = math.FMA(-s, math.FMA(tau, g, h), g), math.FMA(s, math.FMA(-tau, h, g), h)
+		x[i], y[i] = Turned(g, y[i], s, tau)
 	}
 }
 
@@ -120,8 +124,7 @@ var rotateApart = func(x, y, s, tau []float64, ldx, ldy, m int) {
 		x, y := x[k*ldx:][:len(s)], y[k*ldy:][:len(s)]
 		for j, s := range s {
 			if s != 0 {
-				g, h := x[j], y[j]
-				x[j], y[j] = math.FMA(-s, math.FMA(tau[j], g, h), g), math.FMA(s, math.FMA(-tau[j], h, g), h)
+				x[j], y[j] = Turned(x[j], y[j], s, tau[j])
 			}
 		}
 	}

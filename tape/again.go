@@ -23,7 +23,7 @@ const widestAgain = 2048
 // standardized or goes through layer norms take .75 to .85 of the time, of softmax .83 to .97.
 func passAgain(p *Plan) {
 	t := p.t
-	if t.isStrip || t.isBody || !p.severalLarge() {
+	if t.isStrip || t.isBody || !p.several(leastAgain) {
 		return
 	}
 	a := &againFinder{Plan: p, readers: map[Ref][]Ref{}, inMemory: t.desk.marks.of(len(p.live)), again: t.desk.marks.of(len(p.live)), by: map[farRead]bool{}}
@@ -33,17 +33,6 @@ func passAgain(p *Plan) {
 			a.consider(r, readers)
 		}
 	}
-}
-
-// severalLarge reports whether there are several tile programs over so many numbers.
-func (p *Plan) severalLarge() bool {
-	large := 0
-	for i := range p.steps {
-		if s := &p.steps[i]; s.kind == stepTile && p.t.size(s.first) >= leastAgain {
-			large++
-		}
-	}
-	return large > 1
 }
 
 // makesAgain reports whether a step makes r again.

@@ -154,7 +154,7 @@ const mostWaits = 8
 // adds up products, each would wait with its product for the last (a gradient through 60 steps of 512
 // units took 122 MB, not 11).
 func (p *Plan) wait() {
-	for n := 0; n < mostWaits && p.several(); n++ {
+	for n := 0; n < mostWaits && p.several(0); n++ {
 		join := p.later()
 		if !slices.ContainsFunc(join, isStep) {
 			return
@@ -277,11 +277,11 @@ func (p *Plan) stayWhoTakeMore(join []int32) {
 	}
 }
 
-// several reports whether there is more than one elementwise group.
-func (p *Plan) several() bool {
+// several reports whether there is more than one elementwise group, over so many numbers at least.
+func (p *Plan) several(least int) bool {
 	tiles := 0
 	for i := range p.steps {
-		if p.steps[i].kind == stepTile {
+		if s := &p.steps[i]; s.kind == stepTile && p.t.size(s.first) >= least {
 			tiles++
 		}
 	}

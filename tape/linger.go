@@ -5,7 +5,7 @@ package tape
 // what they make, which is not written to memory then: the gradient of sum(sum(x^2, 1)^2) takes .7 of the time. Those stay
 // that are computed along with another.
 func (p *Plan) linger() {
-	if !p.several() {
+	if !p.several(0) {
 		return
 	}
 	t := p.t
@@ -34,7 +34,7 @@ func (p *Plan) linger() {
 			for _, w := range p.panes(a) {
 				reader[w.ref] = several
 			}
-			if !tile || !t.sameLayout(a, r) || t.ins[a].dtype != t.ins[r].dtype || reader[a] != 0 && reader[a] != home {
+			if !tile || !t.isAlike(a, r) || reader[a] != 0 && reader[a] != home {
 				reader[a] = several
 			} else {
 				reader[a] = home

@@ -274,8 +274,7 @@ func (t *Tape) isLighter(y, x, product Ref) bool {
 
 // isAlike reports whether x and y have the same axes and dtype.
 func (t *Tape) isAlike(x, y Ref) bool {
-	a, b := &t.ins[x], &t.ins[y]
-	return a.shape == b.shape && a.batch == b.batch && a.dtype == b.dtype
+	return t.sameLayout(x, y) && t.ins[x].dtype == t.ins[y].dtype
 }
 
 // woven is rowOf for cuts of every group of numbers: these are put beside one another along an axis of their own. The
@@ -442,7 +441,7 @@ func (t *Tape) multipleOf(r, base Ref) (v Ref, k float64, ok bool) {
 	case opMul:
 		for i, a := range args {
 			o := args[1-i]
-			if c, number := t.constant(a); number && c-c == 0 && in.dtype == t.ins[o].dtype && in.shape == t.ins[o].shape && in.batch == t.ins[o].batch {
+			if c, number := t.constant(a); number && c-c == 0 && t.isAlike(o, r) {
 				v, k, ok = t.multipleOf(o, base)
 				return v, c * k, ok && (math.Abs(c) == 1 || math.Abs(k) == 1)
 			}

@@ -39,7 +39,7 @@ func (p *Plan) findPicked() map[Ref]*pickedSum {
 			switch {
 			case t.known(a):
 			case p.mayPick(a) && t.ins[r].Op() == opZMul:
-				if ct := p.besides(r, a); p.alike(r, a) && p.together(r, a) && p.alike(r, ct) && p.panes(ct) == nil && p.panes(p.same[t.Args(a)[0]]) == nil {
+				if ct := p.besides(r, a); p.t.isAlike(r, a) && p.together(r, a) && p.t.isAlike(r, ct) && p.panes(ct) == nil && p.panes(p.same[t.Args(a)[0]]) == nil {
 					f := &pickedSum{a, r, None}
 					found[a], found[r] = f, f
 				}
@@ -71,11 +71,6 @@ func (p *Plan) besides(r, a Ref) Ref {
 		return b
 	}
 	return p.same[args[1]]
-}
-
-// alike reports whether r and a have the same layout and type.
-func (p *Plan) alike(r, a Ref) bool {
-	return p.t.sameLayout(r, a) && p.t.ins[r].dtype == p.t.ins[a].dtype
 }
 
 // together reports whether r and what it reads, a, have the same batch axes and type, and run in one

@@ -46,7 +46,6 @@ type tileBuilder struct {
 	p      *Plan
 	index  int32 // of the step
 	refs   []Ref // of the step
-	again  []Ref // those that others make, too
 	free   []int32
 	alongs bool  // it adds up over some axes
 	full   bool  // and full sums so, too
@@ -61,7 +60,7 @@ type tileBuilder struct {
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
 	b := &sc.builder
-	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.all(), again: s.again, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
+	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.all(), free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
 	b.single = p.single[index]
@@ -134,7 +133,7 @@ func (b *tileBuilder) touch(r Ref) {
 
 // isHere reports whether the program makes r.
 func (b *tileBuilder) isHere(r Ref) bool {
-	return b.p.home[r] == b.index || len(b.again) > 0 && slices.Contains(b.again, r)
+	return b.p.home[r] == b.index || b.p.steps[b.index].makesAgain(r)
 }
 
 // lives reports whether somebody else reads r.

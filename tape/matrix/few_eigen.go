@@ -1,10 +1,6 @@
 package matrix
 
-import (
-	"math"
-
-	"nabla/kernels"
-)
+import "nabla/kernels"
 
 // A fewSquare is a matrix of few rows.
 type fewSquare [fewRows * fewRows]float64
@@ -58,24 +54,19 @@ func (x *fewSquare) turn(v *fewSquare, n, p, q int, much float64) bool {
 	}
 	for k := 0; k < p; k++ {
 		i, j := x.at(k, p), x.at(k, q)
-		x[i], x[j] = turned(x[i], x[j], s, tau)
+		x[i], x[j] = kernels.Turned(x[i], x[j], s, tau)
 	}
 	for k := p + 1; k < q; k++ {
 		i, j := x.at(p, k), x.at(k, q)
-		x[i], x[j] = turned(x[i], x[j], s, tau)
+		x[i], x[j] = kernels.Turned(x[i], x[j], s, tau)
 	}
 	for k := q + 1; k < n; k++ {
 		i, j := x.at(p, k), x.at(q, k)
-		x[i], x[j] = turned(x[i], x[j], s, tau)
+		x[i], x[j] = kernels.Turned(x[i], x[j], s, tau)
 	}
 	for k := range n {
 		i, j := x.at(p, k), x.at(q, k)
-		v[i], v[j] = turned(v[i], v[j], s, tau)
+		v[i], v[j] = kernels.Turned(v[i], v[j], s, tau)
 	}
 	return true
-}
-
-// turned are two numbers, as kernels.RotateBy turns them.
-func turned(g, h, s, tau float64) (x, y float64) {
-	return math.FMA(-s, math.FMA(tau, g, h), g), math.FMA(s, math.FMA(-tau, h, g), h)
 }
