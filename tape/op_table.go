@@ -51,6 +51,7 @@ var groupRows = []group{
 	{"polynomials and curves", laggedRows},
 	{"special functions", specialRows},
 	{"linear algebra", spectralRows},
+	{"linear algebra", besideRows},
 	{"batch", sparseRows},
 	{"batch", deltaRows},
 }

@@ -695,6 +695,36 @@ func TestMatrixThird(t *testing.T) {
 	}
 }
 
+// TestLowRankThird: where singular values are 0, derivatives of functions that are smooth there are those of the same
+// functions written without singular values.
+func TestLowRankThird(t *testing.T) {
+	const program = "m = shape(A)[0]; n = shape(A)[1]; i = arange(m)[:, newaxis]; j = arange(n);" +
+		"f(x, y, z) { B = A + x*cos(3*i + 5*j) + y*sin(2*i - j + 1) + z*cos(i - 4*j); %s }; grad(grad(%s, x), y)"
+	for _, r := range []struct{ text, same, derivative string }{
+		{"sum(svdvals(B)^4)", "trace(B.T @ B @ B.T @ B)", "grad(f(x, y, z), z)"},
+		{"sum(svdvals(B)^2)^2", "sum(B^2)^2", "grad(f(x, y, z), z)"},
+		{"prod(1 + svdvals(B)^2)", "det(eye(n) + B.T @ B)", "grad(f(x, y, z), z)"},
+		{"sum(cosh(svdvals(B)))", "trace(expm(concat([concat([zeros((m, m)), B], 1), concat([B.T, zeros((n, n))], 1)], 0))) / 2", "grad(f(x, y, z), z)"},
+		{"max(svdvals(B))", "sqrt(max(eigvalsh(B @ B.T)))", "grad(f(x, y, z), z)"},
+		{"sum(svdvals(B)[0]^4 * svdvals(B)[1:]^2)", "w = eigvalsh(B @ B.T); w[-1]^2 * (trace(B @ B.T) - w[-1])", "grad(f(x, y, z), z)"},
+		{"sum(cos(i[:, 0]) * svd(B)[0][:, 0]^2)", "sum(cos(i[:, 0]) * eigh(B @ B.T)[1][:, -1]^2)", "f(x, y, z)"},
+		{"sum(cos(j) * svd(B)[2][0]^2)", "sum(cos(j) * eigh(B.T @ B)[1][:, -1]^2)", "f(x, y, z)"},
+	} {
+		for _, a := range []string{
+			"[[3, 0], [0, 0]]", "[[3, 0, 0], [0, 0, 0], [0, 0, 0]]", "[[0, 0, 0, 0], [0, 3, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]",
+			"[[2, 0], [0, 0], [0, 0], [0, 0]]", "[[1, 0, 0, 0], [0, 3, 0, 0], [0, 0, 0, 0]]", "[[1, 1, 1], [1, 1, 1], [1, 1, 1]]",
+		} {
+			of := func(text string) float64 {
+				return numbers(ask(t, "eval", fmt.Sprintf(program, text, r.derivative), "A="+a, "x=0", "y=0", "z=0").Targets[0].Value)[0]
+			}
+			got, want := of(r.text), of(r.same)
+			if !(math.Abs(got-want) <= 1e-13*(10+math.Abs(want))) {
+				t.Errorf("derivative of %s at %s = %v, that of %s is %v", r.text, a, got, r.same, want)
+			}
+		}
+	}
+}
+
 // matrixBits is the hash of the values and Jacobians of all rows: the same on every
 // machine. It changes with the algorithms, and only with them.
 const matrixBits = 0x94a6b4a702d1ab36

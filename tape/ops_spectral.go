@@ -37,7 +37,7 @@ var spectralRows = []Op{
 		Call: func(c *call) value {
 			a := c.matrix(false)
 			f := c.t.svdOf(a)
-			return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
+			return &tuple{elems: []value{c.t.left(a, f, false), c.t.singular(a, f), c.t.mT(c.t.right(a, f, false))}}
 		}},
 	{As: &opPinv, Matrices: 16, Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
 		Call: func(c *call) value {
@@ -120,7 +120,7 @@ var spectralRows = []Op{
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
 			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
 			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None), r))
+			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None, None), r))
 		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
@@ -173,9 +173,7 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
-	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink. Of the
-	// elements beside the diagonal, where several are 0 or the matrix is not square, nothing is known here: from
-	// the third derivatives on, those there hold along matrices that keep their rank.
+	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink.
 	{As: &opSigned, Name: "signed_of", Args: "A, F", Hidden: true, Doc: "singular values as the diagonal of U.T A V",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
@@ -189,10 +187,12 @@ var spectralRows = []Op{
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			u := t.Apply(opZMul, t.left(a, f), t.across(t.full(ct, r)))
-			return t.mm(u, t.right(a, f), false, true)
+			u := t.Apply(opZMul, t.left(a, f, true), t.across(t.full(ct, r)))
+			return t.mm(u, t.right(a, f, true), false, true)
 		}},
-	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
+	// opLeft, and opRight, may be asked for vectors of which those of singular values of 0 are any: what is made of
+	// them does not depend on how they are turned into each other, and all beside the others.
+	{As: &opLeft, Name: "left_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
@@ -206,16 +206,16 @@ var spectralRows = []Op{
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
-			s, v := t.smooth(a, f), t.right(a, f)
+			s, v := t.smooth(a, f), t.right(a, f, t.Attr(r).Flag)
 			m := t.mm(r, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
-			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s)), v)
+			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s), t.turnFreely(r, s)), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
 				g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s), v, false, true))
 			}
-			return g
+			return t.Apply(opAdd, g, t.record(opBesideLeft, t.Shape(g), Attr{}, a, f, ct))
 		}},
-	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
+	{As: &opRight, Name: "right_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
@@ -229,13 +229,13 @@ var spectralRows = []Op{
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
-			s, u := t.smooth(a, f), t.left(a, f)
+			s, u := t.smooth(a, f), t.left(a, f, t.Attr(r).Flag)
 			m := t.mm(r, ct, true, false)
-			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s)), r)
+			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s), t.turnFreely(r, s)), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
 				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s), false, true))
 			}
-			return g
+			return t.Apply(opAdd, g, t.record(opBesideRight, t.Shape(g), Attr{}, a, f, ct))
 		}},
 	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
@@ -261,7 +261,7 @@ var spectralRows = []Op{
 				return None
 			}
 			ct = t.full(ct, r)
-			u, v := t.left(a, f), t.right(a, f)
+			u, v := t.left(a, f, true), t.right(a, f, true)
 			cv := t.mm(ct, v, false, false)
 			e := t.mm(u, cv, true, false)
 			zero := t.apply("equal", s, t.Const(0))
@@ -280,10 +280,11 @@ var spectralRows = []Op{
 			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(0))
 			both := t.apply("logical_and", t.across(zero), t.down(zero))
 			kept := t.Apply(opWhere, zero, t.Apply(opZMul, edge, s), d) // 0 there, with its slope
-			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(kept, s, slopes))
+			alike := t.Apply(opWhere, t.alike(edge), t.across(edge), t.Const(math.NaN()))
+			minus := t.Apply(opWhere, both, alike, t.dividedDifferences(kept, s, slopes))
 			plus := t.over(t.Apply(opAdd, t.across(kept), t.down(kept)),
 				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
-			plus = t.Apply(opWhere, both, t.across(edge), plus)
+			plus = t.Apply(opWhere, both, alike, plus)
 			z := t.Apply(opAdd, t.Apply(opZMul, t.symmetrized(e), minus), t.Apply(opZMul, t.skew(e), plus))
 			g := t.between(u, z, v)
 			q := t.across(t.Apply(opWhere, zero, edge, t.over(kept, t.Apply(opWhere, zero, t.Const(1), s))))
@@ -296,7 +297,7 @@ var spectralRows = []Op{
 				out := t.Apply(opSub, cu, t.mm(v, e, false, true))
 				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, q), false, true))
 			}
-			return g
+			return t.Apply(opAdd, g, t.besideOf(r, kept, ct, edge, zero))
 		}},
 }
 
@@ -371,8 +372,23 @@ func (t *Tape) smooth(a, f Ref) Ref {
 	return t.Apply(opWhere, t.apply("equal", s, t.Const(0)), t.view(opSigned, t.thin(a, 0), a, f), s)
 }
 
-func (t *Tape) left(a, f Ref) Ref  { return t.view(opLeft, t.thin(a, -2), a, f) }
-func (t *Tape) right(a, f Ref) Ref { return t.view(opRight, t.thin(a, -1), a, f) }
+// left and right are the singular vectors; those of 0 may be any of their space.
+func (t *Tape) left(a, f Ref, anyOfZero bool) Ref {
+	return t.viewAs(opLeft, t.thin(a, -2), Attr{Flag: anyOfZero}, a, f)
+}
+
+func (t *Tape) right(a, f Ref, anyOfZero bool) Ref {
+	return t.viewAs(opRight, t.thin(a, -1), Attr{Flag: anyOfZero}, a, f)
+}
+
+// turnFreely marks the pairs of the vectors r, of values s, that may turn into each other; None where there is none.
+func (t *Tape) turnFreely(r, s Ref) Ref {
+	if !t.Attr(r).Flag {
+		return None
+	}
+	zero := t.apply("equal", s, t.Const(0))
+	return t.apply("logical_and", t.across(zero), t.down(zero))
+}
 
 // vectorsFrom sets the columns of dst to n numbers of each row of a decomposition, from a place on.
 func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
@@ -387,16 +403,25 @@ func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
 // singular values s.
 func (t *Tape) beyond(r, ct, m, s Ref) Ref {
 	out := t.Apply(opSub, ct, t.mm(r, m, false, false))
-	return t.Apply(opZMul, out, t.apply("reciprocal", t.across(s)))
+	inverse := t.apply("reciprocal", s)
+	if t.Attr(r).Flag {
+		inverse = t.Apply(opWhere, t.apply("equal", s, t.Const(0)), t.Const(0), inverse)
+	}
+	return t.Apply(opZMul, out, t.across(inverse))
 }
 
 // overGaps divides k, the skew part of m, by w_j - w_i and, where there is a part, multiplies it by part/(w_j + w_i),
-// not by squares, which may leave the range. Vectors of equal values have no derivative: NaN, unless nothing asks for it.
-func (t *Tape) overGaps(k, m, w, part Ref) Ref {
+// not by squares, which may leave the range. Vectors of equal values have no derivative: NaN, unless nothing asks for it
+// or they are free to turn.
+func (t *Tape) overGaps(k, m, w, part, free Ref) Ref {
 	x, y := t.across(w), t.down(w)
 	near := t.Apply(opNear, x, y)
 	apart := func(v Ref) Ref { return t.Apply(opWhere, near, t.Const(1), v) }
-	none := t.Apply(opWhere, t.asked(m), t.Const(math.NaN()), t.Const(0))
+	asked := t.asked(m)
+	if free != None {
+		asked = t.apply("logical_and", asked, t.apply("logical_not", free))
+	}
+	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
 	q := t.over(k, apart(t.Apply(opSub, x, y)))
 	if part != None {
 		none = t.Apply(opZMul, none, part)
