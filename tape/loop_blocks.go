@@ -192,7 +192,7 @@ const (
 	roleBehind             // for a block, after its steps
 )
 
-// roles finds when everything is computed.
+// roles finds when everything is computed. What has the points of a batch axis is computed in its step.
 func (s *plannedStep) roles(live, varies []bool) []role {
 	t, l := s.t, s.l
 	waits, feeds := make([]bool, len(live)), make([]bool, len(live))
@@ -224,9 +224,9 @@ func (s *plannedStep) roles(live, varies []bool) []role {
 		case !live[r] || !varies[r]:
 		case t.known(r):
 			roles[r] = roleLeaf
-		case !waits[r]:
+		case !waits[r] && t.ins[r].batch == 0:
 			roles[r] = roleAhead
-		case feeds[r]:
+		case feeds[r] || t.ins[r].batch != 0:
 			roles[r] = roleEach
 		default:
 			roles[r] = roleBehind
@@ -412,7 +412,8 @@ func (s *plannedStep) planBlock(live, varies []bool, ahead, behind []Ref) {
 	b := &s.block
 	b.t = s.l.body.copied(len(live), s.t.Limit)
 	t := b.t
-	batch := t.setID([]int32{int32(t.NewAxis(b.n))})
+	steps := int32(t.NewAxis(b.n))
+	batch := t.setID([]int32{steps})
 	given := func(r Ref) {
 		t.ins[r].flags |= flagKnown | flagGiven
 		if !t.single(r) {
@@ -421,8 +422,8 @@ func (s *plannedStep) planBlock(live, varies []bool, ahead, behind []Ref) {
 	}
 	for i := range live {
 		r := Ref(i)
-		if varies[r] || slices.ContainsFunc(t.Args(r), func(a Ref) bool { return t.ins[a].batch != 0 }) {
-			t.ins[r].batch = batch
+		if varies[r] || slices.ContainsFunc(t.Args(r), func(a Ref) bool { return slices.Contains(t.Axes(a), steps) }) {
+			t.ins[r].batch = t.union(t.ins[r].batch, batch)
 		}
 		if live[r] && !t.known(r) && (s.t.known(r) || slices.Contains(b.kept, r)) {
 			given(r)

@@ -71,7 +71,10 @@ func (l *loop) wanted(extra ...Ref) []Ref {
 func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 	s := &plannedStep{l: l}
 	if cond == None {
-		if s.totals = l.totals(); len(l.body.axes) > 0 || s.isMoving() {
+		if len(l.body.axes) == 0 {
+			s.totals = l.totals()
+		}
+		if s.isMoving() {
 			s.alone, s.totals = true, nil
 		}
 	}
