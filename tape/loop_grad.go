@@ -24,8 +24,8 @@ func (v *sweep) loop(r Ref) {
 	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
 	x := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
 	batch := x.gather(ps)
-	l.body.wide = t.pointsOf(batch)
-	defer func() { l.body.wide = 0 }()
+	l.body.wide, l.body.forth = t.pointsOf(batch), Ref(len(l.body.ins))
+	defer func() { l.body.wide, l.body.forth = 0, 0 }()
 	for i, a := range args {
 		x.bars[i], x.starts[i] = None, None
 		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(p piece) bool { return l.linked(p.off, i) })

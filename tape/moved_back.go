@@ -267,9 +267,10 @@ func (t *Tape) isFactor(k, x, product Ref) bool {
 	return number && t.isAlike(x, product)
 }
 
-// isLighter reports whether y has the shape of its product with x, but is at fewer points.
+// isLighter reports whether y has the shape of its product with x, but is at fewer points, or no cotangent of a step's.
 func (t *Tape) isLighter(y, x, product Ref) bool {
-	return t.isAlike(x, product) && t.ins[y].shape == t.ins[product].shape && t.ins[y].dtype == t.ins[product].dtype && t.points(y) < t.points(product)
+	return t.isAlike(x, product) && t.ins[y].shape == t.ins[product].shape && t.ins[y].dtype == t.ins[product].dtype &&
+		(t.points(y) < t.points(product) || y < t.forth)
 }
 
 // isAlike reports whether x and y have the same axes and dtype.

@@ -119,7 +119,8 @@ type Tape struct {
 	sloping      bool     // whether slopes of eigenvalues are being recorded
 	isBody       bool     // the body of a loop: placeholders have no values
 	along        bool     // the body of one whose steps take many points
-	wide         int      // and at how many points steps may run together while their way back is recorded
+	wide         int      // and at how many points steps may run together while their way back is recorded,
+	forth        Ref      // before which is what has no cotangent
 	forks        *forks   // conditions in that body
 	isStrip      bool     // some rows of a chain of another tape
 	isStep       bool     // a copy of the body of a loop, of which plans are made for its steps
