@@ -219,6 +219,7 @@ const (
 	ifSign, ifNotSign   = 0x88, 0x89
 	ifParity            = 0x8a
 	ifLess, ifNotLess   = 0x8c, 0x8d
+	ifNotMore           = 0x8e
 	always              = 0
 )
 

@@ -78,6 +78,8 @@ type Column uint8
 const (
 	InLine Column = iota // a known distance from others that are in line, too
 	Apart
+	Along  // in FuseRows: apart, and tiles go along it
+	OfTile // in FuseRows: apart, and a Number of which each tile has the next
 	Number // in line; all its elements are the first, which alone is there
 	Nought // a Number, known to be +0
 	Known  // a Number, known to be neither a zero nor NaN
@@ -98,7 +100,7 @@ func NumberOf(v float64) Column {
 }
 
 // isNumber reports whether all elements are one.
-func (c Column) isNumber() bool { return c >= Number && c <= Known }
+func (c Column) isNumber() bool { return c >= OfTile && c <= Known }
 
 // A Piece is a part of the elements of columns, from the end of the one before up to End. Some
 // columns are read elsewhere in it.

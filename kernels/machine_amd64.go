@@ -34,6 +34,8 @@ type maker struct {
 	piece   *Piece        // at work, or nil
 	meet    []pieceInside // of a vector in which pieces meet; else nil
 	hoisted []hoisted
+	along   []gp // the pointers that go on by a tile,
+	each    []gp // and by a number, from tile to tile
 	crowded bool // a value gave way that is read later
 	alone   bool // a body is that of one vector,
 	from    int  // which begins there

@@ -11,6 +11,9 @@ func Fuse([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{}
 // Fuse32 has nothing to give here.
 func Fuse32([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{} }
 
+// FuseRows has nothing to give here.
+func FuseRows([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{} }
+
 // FusePieces has nothing to give here.
 func FusePieces([]Line, int, func(int32) Column, []Piece) (*Machine, Call) { return nil, Call{} }
 

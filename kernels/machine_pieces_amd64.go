@@ -84,9 +84,9 @@ func (m *maker) allPieces() {
 }
 
 // hoist loads numbers for all bodies, as long as enough registers are left.
-func (m *maker) hoist() {
+func (m *maker) hoist(what func(c Column) bool) {
 	for i := range m.values {
-		if v := &m.values[i]; v.column.isNumber() && v.column != Nought && len(m.hoisted) < int(m.width.registers())/4 {
+		if v := &m.values[i]; v.column.isNumber() && v.column != Nought && what(v.column) && len(m.hoisted) < int(m.width.registers())/4 {
 			r := m.take()
 			m.load(r, m.place(v.place))
 			v.fixed = true

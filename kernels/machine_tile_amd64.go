@@ -17,6 +17,24 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 	return fuse(lines, stride, column, false, nil)
 }
 
+// FuseRows is Fuse for RunTiles with no call but this one, which does all of the tiles by itself: columns go along with
+// them, or have a number for each. Nil also where there are not registers enough to know where all of those are.
+func FuseRows(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
+	at := map[int32]bool{} // by column apart
+	for i := range lines {
+		l := &lines[i]
+		for _, p := range append(l.Arg[:l.args():l.args()], l.Dst) {
+			if c := column(p); c == Apart || c == Along || c == OfTile {
+				at[p] = true
+			}
+		}
+	}
+	if len(at) >= len(pointers) { // one is for what is in line
+		return nil, Call{}
+	}
+	return fuse(lines, stride, column, false, nil)
+}
+
 // FusePieces is Fuse of as many elements as pieces have, which it does whatever the run says. A
 // vector in which pieces meet takes of each what it has; so there are no shorter ones but the last.
 func FusePieces(lines []Line, stride int, column func(place int32) Column, pieces []Piece) (*Machine, Call) {
@@ -88,19 +106,50 @@ func written(width length, single bool, lines []Line, stride int, column func(pl
 	if single {
 		m.aux = m.take()
 	}
-	if hoists && !single { // two halves want all registers
-		m.hoist()
+	hoists = hoists && !single // two halves want all registers
+	if hoists {
+		m.hoist(func(c Column) bool { return c != OfTile })
+	}
+	next := m.label()
+	m.mark(next)
+	if hoists {
+		m.hoist(func(c Column) bool { return c == OfTile })
 	}
 	if pieces != nil {
 		m.allPieces()
-	} else {
-		m.allVectors(size, lanes)
+		return m
 	}
+	m.allVectors(size, lanes, next)
 	return m
 }
 
+// goOn goes on to the next tile, if this code does them and there is one, as run's frame says.
+func (m *maker) goOn(next int) {
+	const tiles = 128 // in the frame of run, and behind the address it is called from
+	if len(m.along)+len(m.each) == 0 {
+		return
+	}
+	end := m.label()
+	m.bytes(0x48, 0x83, 0xbc, 0x24) // CMPQ tiles(RSP), $1
+	m.word(tiles)
+	m.bytes(1)
+	m.jump(ifNotMore, end)
+	m.bytes(0x48, 0xff, 0x8c, 0x24) // DECQ tiles(RSP)
+	m.word(tiles)
+	m.general(movFrom, rdx, memory(rsp, 16))
+	m.scale(rdx)
+	for _, r := range m.along {
+		m.general(addTo, r, register(int8(rdx)))
+	}
+	for _, r := range m.each {
+		m.immediate(0, r, 8)
+	}
+	m.jump(always, next)
+	m.mark(end)
+}
+
 // allVectors writes the loop over whole vectors, and what is left.
-func (m *maker) allVectors(size, lanes int32) {
+func (m *maker) allVectors(size, lanes int32, next int) {
 	state := m.in
 	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
 	loop, tail, end := m.label(), m.label(), m.label()
@@ -114,12 +163,12 @@ func (m *maker) allVectors(size, lanes int32) {
 		m.bytes(0x90)
 	}
 	m.mark(loop)
-	exact, next := m.label(), m.label()
+	exact, done := m.label(), m.label()
 	quick := m.quickly(state, exact)
 	if !quick {
 		m.exactly()
 	}
-	m.mark(next)
+	m.mark(done)
 	m.immediate(0, rax, size*lanes)
 	m.general(cmpWith, rax, register(int8(rdx)))
 	m.jump(ifLess, loop)
@@ -132,13 +181,14 @@ func (m *maker) allVectors(size, lanes int32) {
 	m.masked = true
 	m.exactly()
 	m.mark(end)
+	m.goOn(next)
 	m.ret()
 	if quick {
 		m.mark(exact)
 		m.again(state)
 		m.masked = false
 		m.exactly()
-		m.jump(always, next)
+		m.jump(always, done)
 	}
 }
 
@@ -152,12 +202,17 @@ func (m *maker) anchor(size, apart int32) {
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
-		if c := m.column(p); c == InLine || c.isNumber() {
+		switch c := m.column(p); {
+		case c == InLine || c.isNumber() && c != OfTile:
 			if near >= 0 {
 				continue
 			}
 			near, at = p, pointers[used]
-		} else {
+		case c == Along:
+			where[p], m.along = pointers[used], append(m.along, pointers[used])
+		case c == OfTile:
+			where[p], m.each = pointers[used], append(m.each, pointers[used])
+		default:
 			where[p] = pointers[used]
 		}
 		m.general(movFrom, pointers[used], memory(rcx, 8*p))
@@ -178,7 +233,7 @@ func (m *maker) anchor(size, apart int32) {
 			o.base = r15
 		}
 		switch m.column(p) {
-		case Number, Nought, Known:
+		case OfTile, Number, Nought, Known:
 			o.same, o.index = true, noIndex
 			return o
 		case Wide:

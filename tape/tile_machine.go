@@ -21,6 +21,7 @@ type tileCode struct {
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
 	rows     bool               // tiles end with rows: what has one number in each is read as that
 	each     int                // tiles are rows of so many elements: that number goes on with them; 0 when they are not
+	loops    bool               // the only call does all of them
 }
 
 // link makes the program one of calls. Operands that are not slots come before them, and
@@ -113,6 +114,7 @@ func (tp *tileProgram) fuseRows(aside []bool, each int) *tileCode {
 		}
 		if len(lines) > 1 || end {
 			joins := tp.readsJoined(from, to)
+			c.loops = each > 0 && from == 0 && end && !joins
 			m, call := tp.machine(lines, joins, c)
 			if m == nil {
 				return tp.plain
@@ -172,7 +174,14 @@ func (tp *tileProgram) machine(lines []kernels.Line, joins bool, c *tileCode) (*
 	case tp.single:
 		return kernels.Fuse32(lines, slotStride32, column)
 	}
-	return kernels.Fuse(lines, max(tp.stride(), c.stride()), column)
+	stride := max(tp.stride(), c.stride())
+	if c.loops {
+		if m, call := kernels.FuseRows(lines, stride, column); m != nil {
+			return m, call
+		}
+		c.loops = false
+	}
+	return kernels.Fuse(lines, stride, column)
 }
 
 // stride is from one slot to the next: of a program that is computed in pieces, and by one
@@ -315,12 +324,17 @@ func (tp *tileProgram) column(place int32, c *tileCode) kernels.Column {
 		}
 		return kernels.Wide
 	}
+	if place < 0 && c.loops {
+		return kernels.Along
+	}
 	if place < 0 || place >= int32(tp.slots) {
 		return kernels.Apart
 	}
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.whole:
+		case l.slot == place && l.each > 0 && c.loops:
+			return kernels.OfTile
 		case l.slot == place && l.sp != nil && !(c.rows && l.still > 0 && l.row == 0) && (c.each == 0 || l.each == 0):
 			return kernels.Apart
 		case l.slot == place && tp.pieces && !tp.isOneMachine():

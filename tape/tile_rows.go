@@ -66,6 +66,8 @@ func (w *room) rows(tp *tileProgram, code *tileCode, calls []kernels.Call, from,
 		for i := range tp.loads {
 			switch l := &tp.loads[i]; {
 			case l.sp == nil:
+			case l.each > 0 && code.loops:
+				at[l.slot] = unsafe.Pointer(&in.loads[i][row])
 			case l.each > 0:
 				to := &w.slot(l.slot)[0]
 				*to = in.loads[i][row]
