@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
@@ -537,4 +538,99 @@ func TestFusePieces(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFuseRows: code that does all tiles by itself does what a call for each of them does.
+func TestFuseRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 7))
+		loops := 0
+		for round := range 400 {
+			if fuseRows(t, rng, round) {
+				loops++
+			}
+		}
+		if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) Column { return Apart }); m != nil && loops < 200 {
+			t.Errorf("%d of 400 do all tiles", loops)
+		}
+	})
+}
+
+// fuseRows compares random lines over some tiles with a call for each, and reports whether they can do all of them.
+func fuseRows(t *testing.T, rng *rand.Rand, round int) bool {
+	columns := 1 + rng.IntN(5)
+	lines, places := someLines(rng, 1+rng.IntN(12), columns, false)
+	keep(rng, lines)
+	lines, all := someLanes(rng, lines, places, places)
+	const stride = 288
+	n, tiles := 1+rng.IntN(40), 1+rng.IntN(6)
+	kind := make([]Column, all)
+	for p := range kind {
+		switch {
+		case p >= places:
+			kind[p] = Apart // lanes
+		case p < columns:
+			kind[p] = []Column{InLine, Apart, Along, OfTile, Known}[rng.IntN(5)]
+		case lines[p-columns].Keep:
+			kind[p] = Along
+		}
+	}
+	m, loop := FuseRows(lines, stride, func(p int32) Column { return kind[p] })
+	if m == nil {
+		return false
+	}
+	once, call := Fuse(lines, stride, func(p int32) Column {
+		return map[Column]Column{Apart: Apart, Along: Apart, OfTile: Number, Known: Known}[kind[p]] // or InLine
+	})
+	data := make([][]float64, all)
+	for p := range data {
+		data[p] = make([]float64, stride)
+		for i := range data[p] {
+			data[p][i] = oddAtTimes(rng, round)
+		}
+		if kind[p] == Known {
+			data[p][0] = numberIn(Known, data[p][0])
+		}
+	}
+	run := func(run func(at []unsafe.Pointer, column func(p int) []float64)) []float64 {
+		base := slices.Concat(data...)
+		column := func(p int) []float64 { return base[p*stride:][:stride] }
+		at := make([]unsafe.Pointer, all)
+		for p := range at {
+			at[p] = unsafe.Pointer(&column(p)[0])
+		}
+		run(at, column)
+		return base
+	}
+	got := run(func(at []unsafe.Pointer, _ func(p int) []float64) {
+		for p, k := range kind {
+			if k == OfTile { // apart
+				at[p] = unsafe.Pointer(&data[p][0])
+			}
+		}
+		if ran, _, left := RunTiles([]Call{loop}, &at[0], n, tiles, nil, nil); ran != 1 || left != 0 {
+			t.Fatalf("%d calls ran, %d tiles are left", ran, left)
+		}
+	})
+	want := run(func(at []unsafe.Pointer, column func(p int) []float64) {
+		for tile := range tiles {
+			for p, k := range kind {
+				switch k {
+				case Along:
+					at[p] = unsafe.Pointer(&column(p)[tile*n])
+				case OfTile:
+					column(p)[0] = data[p][tile]
+				}
+			}
+			Run([]Call{call}, &at[0], n)
+		}
+	})
+	for i := range want {
+		if p := i / stride; kind[p] != InLine && kind[p] != OfTile && !sameBits(got[i], want[i]) {
+			t.Fatalf("round %d, %d tiles of %d: column %d, element %d: %v, tile by tile %v\n%v", round, tiles, n, p, i%stride, got[i], want[i], printed(lines))
+		}
+	}
+	runtime.KeepAlive(m)
+	runtime.KeepAlive(once)
+	return true
 }

@@ -92,7 +92,9 @@ var stripBytes int64 = 640 << 10
 // of 512 took 26.7 and 29.0 ms as a chain, 26.0 and 26.4 without (two pairs on a busy machine).
 var weightBytes int64 = 1 << 20
 
-// chainBytes is how many bytes a chain must keep from going through memory to be one.
+// chainBytes is how many bytes a chain must keep from going through memory to be one. With a quarter of it layer_norm over
+// 512×256 numbers took 1.5 times as long, norms of 1000 rows of 300 1.45 times: what is made again is not read, and the rest
+// comes from the third cache in time.
 var chainBytes int64 = 4 << 20
 
 // leastStrip is how many rows a strip should have: fewer do not fill a product's registers.

@@ -75,11 +75,11 @@ func (tp *tileProgram) fuse() *tileCode {
 	aside := tp.aside()
 	if each := tp.eachRow(aside); each > 0 {
 		c := tp.fuseRows(aside, each)
-		whole := false
+		fits := each >= leastEach || c.loops
 		for i, fills := range c.fills {
-			whole = whole || fills && tp.loads[i].each > 0
+			fits = fits && !(fills && tp.loads[i].each > 0)
 		}
-		if !whole {
+		if fits {
 			return c
 		}
 	}

@@ -33,7 +33,7 @@ func TestRowTiles(t *testing.T) {
 		w := rowsWriter{sumsWriter{rand.New(rand.NewPCG(seed, 85))}}
 		movingSmall(t, 1)
 		worthAside, leastStraight = []int{1, 1 << 30}[seed%2], max(leastStraight, 8)
-		s := tensor.Shape{2 + w.IntN(60), []int{8 * (2 + w.IntN(60)), 32 * (1 + w.IntN(20)), leastEach + w.IntN(mostEach-leastEach)}[w.IntN(3)]}
+		s := tensor.Shape{2 + w.IntN(60), []int{8 * (2 + w.IntN(60)), 32 * (1 + w.IntN(20)), leastEach + w.IntN(mostEach-leastEach), vectorEach}[w.IntN(4)]}
 		op := w.pick("grad", "grad", "hvp", "eval")
 		text := fmt.Sprintf(w.pick("sum(%s + x)", "mean((%s - y)^2)", "sum(sum(%s + x, axis=1)^2)", "sum(logsumexp(%s + x, axis=1))", "sum(max(%s - x, axis=0))"), w.expr(2+w.IntN(2)))
 		if op == "eval" && w.IntN(2) == 0 {
