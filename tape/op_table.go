@@ -52,6 +52,7 @@ var groupRows = []group{
 	{"special functions", specialRows},
 	{"linear algebra", spectralRows},
 	{"linear algebra", besideRows},
+	{"linear algebra", equalRows},
 	{"batch", sparseRows},
 	{"batch", deltaRows},
 }

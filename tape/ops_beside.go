@@ -117,7 +117,7 @@ func (t *Tape) turning(a, f, r, ct Ref) Ref {
 	return t.Apply(opZMul, t.Apply(opZMul, y, t.across(inverse)), t.across(inverse))
 }
 
-// slopeOf is the slope of numbers e, one for each vector of s, by s; None where there is none.
+// slopeOf is the slope of numbers e, one for each vector of s, by s; None where there is none, or it is unknown.
 func (t *Tape) slopeOf(e, s Ref) Ref {
 	if t.sloping {
 		return None

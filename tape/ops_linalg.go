@@ -295,9 +295,9 @@ func (t *Tape) view(op *Op, s tensor.Shape, args ...Ref) Ref { return t.viewAs(o
 // viewAs is view with a switch, Flag.
 func (t *Tape) viewAs(op *Op, s tensor.Shape, attr Attr, args ...Ref) Ref {
 	const far = 1000
-	f := args[1]
+	f := slices.Max(args[1:])
 	for r := f + 1; r < Ref(len(t.ins)) && r < f+far; r++ {
-		if t.ins[r].Op() == op && t.Args(r)[1] == f && t.Attr(r).Flag == attr.Flag {
+		if t.ins[r].Op() == op && slices.Equal(t.Args(r)[1:], args[1:]) && t.Attr(r).Flag == attr.Flag {
 			return r
 		}
 	}

@@ -19,14 +19,14 @@ var (
 
 var spectralRows = []Op{
 	{Name: "eigvalsh", Alias: []string{"self_adjoint_eigvals"}, Args: "A", Doc: "eigenvalues of the symmetric part of A, ascending",
-		Note: "of equal eigenvalues, symmetric functions have exact derivatives; a second derivative of one of them alone is NaN",
+		Note: "of equal eigenvalues, symmetric functions have exact derivatives, to the third; a second derivative of one of them alone is NaN",
 		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.eigvals(a, t.eighOf(a)) }) }},
 	{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
 		Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
 		Call: func(c *call) value {
 			a := c.matrix(true)
 			f := c.t.eighOf(a)
-			return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
+			return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f, None)}}
 		}},
 	{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
 		Call: func(c *call) value {
@@ -108,19 +108,22 @@ var spectralRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
-		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.eigvals(t.Args(r)[0], t.Args(r)[1])) },
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.eigvals(t.Args(r)[0], t.Args(r)[1]), t.equalEigenvalues) },
 		TieSay: "equal eigenvalues: their eigenvectors have no derivative",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
+			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i != 0 {
 				return None
 			}
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
-			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
+			w, free := t.eigvals(t.Args(r)[0], t.Args(r)[1]), None
+			if args := t.Args(r); len(args) > 2 {
+				free = args[2]
+			}
 			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None, None), r))
+			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None, t.equalEigenvalues(t.Args(r)[0], t.Args(r)[1]), free), r))
 		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
@@ -134,15 +137,33 @@ var spectralRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, d, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			if i == 1 || i == 3 {
+			if i == 1 {
 				return None
 			}
-			v := t.eigvecs(a, f)
-			e := t.mm(t.mm(v, t.symmetrized(t.full(ct, r)), true, false), v, false, false)
-			if i == 2 {
-				return t.diagonal(e, 0, nil)
+			part := t.partOf(d)
+			switch {
+			case i == 2:
+				return t.shares(r, ct)
+			case i == 3:
+				turned := t.turnedOf(r, ct)
+				if part != None || turned == None || t.ins[t.Args(turned)[4]].Op() == opConst {
+					return None
+				}
+				return t.takenApart(t.shares(r, ct), t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6])
+			case part != None:
+				v := t.eigvecs(a, f, None)
+				e := t.within(v, t.symmetrized(t.full(ct, r)))
+				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.slopes(d, w), part)), v))
 			}
-			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w, t.slopes(d, w))), v))
+			x := t.full(ct, r)
+			q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
+			z, own := q.z, t.Const(0)
+			if q.own != None {
+				z, own = t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), q.z, t.down(t.whereKnown(q.own))), q.own
+			}
+			v := t.eigvecs(a, f, q.near)
+			g := t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
+			return t.Apply(opAdd, g, t.record(opTurned, t.Shape(g), Attr{}, a, f, x, q.z, own, w, q.near))
 		}},
 	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
 	{As: &opNear, Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
@@ -193,7 +214,7 @@ var spectralRows = []Op{
 	// opLeft, and opRight, may be asked for vectors of which those of singular values of 0 are any: what is made of
 	// them does not depend on how they are turned into each other, and all beside the others.
 	{As: &opLeft, Name: "left_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
-		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1]), t.equalSingular) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
@@ -209,14 +230,14 @@ var spectralRows = []Op{
 			s, v := t.smooth(a, f), t.right(a, f, t.Attr(r).Flag)
 			m := t.mm(r, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
-			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s), t.turnFreely(r, s)), v)
+			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s), t.equalSingular(a, f), t.turnFreely(r, s)), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
 				g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s), v, false, true))
 			}
 			return t.Apply(opAdd, g, t.record(opBesideLeft, t.Shape(g), Attr{}, a, f, ct))
 		}},
 	{As: &opRight, Name: "right_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
-		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1])) },
+		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1]), t.equalSingular) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
@@ -231,7 +252,7 @@ var spectralRows = []Op{
 			ct = t.full(ct, r)
 			s, u := t.smooth(a, f), t.left(a, f, t.Attr(r).Flag)
 			m := t.mm(r, ct, true, false)
-			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s), t.turnFreely(r, s)), r)
+			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s), t.equalSingular(a, f), t.turnFreely(r, s)), r)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
 				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s), false, true))
 			}
@@ -328,10 +349,7 @@ func (c *run) rankTolerance(a matrix.Dense, s []float64) float64 {
 
 // epsilon is what 1 and the next number of the first argument's dtype differ by.
 func (c *run) epsilon() float64 {
-	if c.t.ins[c.t.Args(c.r)[0]].dtype == tensor.Float32 {
-		return 0x1p-23
-	}
-	return 0x1p-52
+	return c.t.digits(c.t.Args(c.r)[0])
 }
 
 // nearOf reports whether two numbers are equal but for the last bits.
@@ -345,7 +363,14 @@ func nearOf(x, y float64) float64 {
 func (t *Tape) eighOf(a Ref) Ref { return t.factors(opEighOf, plus(t.Shape(a), -2, 1), a) }
 
 func (t *Tape) eigvals(a, f Ref) Ref { return t.view(opEigvals, lead(t.Shape(a)), a, f) }
-func (t *Tape) eigvecs(a, f Ref) Ref { return t.view(opEigvecs, t.Shape(a), a, f) }
+
+// eigvecs are the eigenvectors; those that free marks may be any of their space. None: all are what they are.
+func (t *Tape) eigvecs(a, f, free Ref) Ref {
+	if free == None {
+		return t.view(opEigvecs, t.Shape(a), a, f)
+	}
+	return t.view(opEigvecs, t.Shape(a), a, f, free)
+}
 
 func (t *Tape) svdOf(a Ref) Ref {
 	s := t.Shape(a)
@@ -413,13 +438,12 @@ func (t *Tape) beyond(r, ct, m, s Ref) Ref {
 // overGaps divides k, the skew part of m, by w_j - w_i and, where there is a part, multiplies it by part/(w_j + w_i),
 // not by squares, which may leave the range. Vectors of equal values have no derivative: NaN, unless nothing asks for it
 // or they are free to turn.
-func (t *Tape) overGaps(k, m, w, part, free Ref) Ref {
+func (t *Tape) overGaps(k, m, w, part, near, free Ref) Ref {
 	x, y := t.across(w), t.down(w)
-	near := t.Apply(opNear, x, y)
 	apart := func(v Ref) Ref { return t.Apply(opWhere, near, t.Const(1), v) }
 	asked := t.asked(m)
 	if free != None {
-		asked = t.apply("logical_and", asked, t.apply("logical_not", free))
+		asked, near = t.apply("logical_and", asked, t.apply("logical_not", free)), t.apply("logical_or", near, free)
 	}
 	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
 	q := t.over(k, apart(t.Apply(opSub, x, y)))
@@ -438,7 +462,7 @@ func (t *Tape) asked(m Ref) Ref {
 
 // mixed marks those of the vectors r, in columns, that have no derivative: something asks them to turn
 // into another of the same value in w, where overGaps is NaN, or away from all where their own is 0.
-func (t *Tape) mixed(r, w Ref) Ref {
+func (t *Tape) mixed(r, w Ref, equal func(a, f Ref) Ref) Ref {
 	pairs, alone := t.offDiagonal(last(t.Shape(w))), None
 	for _, s := range t.sites {
 		if s.r != r || s.ct == None || len(t.Axes(s.ct)) > 0 {
@@ -453,7 +477,7 @@ func (t *Tape) mixed(r, w Ref) Ref {
 			alone = t.apply("logical_and", t.apply("equal", w, t.Const(0)), t.apply("not_equal", out, t.Const(0)))
 		}
 	}
-	hits := t.amongEqual(pairs, w)
+	hits := t.amongPairs(t.apply("logical_and", pairs, equal(t.Args(r)[0], t.Args(r)[1])))
 	if alone != None {
 		hits = t.apply("logical_or", hits, alone)
 	}
@@ -486,8 +510,12 @@ func apartAmongEqual(t *Tape, w Ref) Ref {
 
 // amongEqual marks the values w that are in a pair of equal ones, among the pairs that are given.
 func (t *Tape) amongEqual(pairs, w Ref) Ref {
-	hits := t.apply("logical_and", t.Apply(opNear, t.across(w), t.down(w)), pairs)
-	return t.apply("greater", t.sumTo(t.Apply(opMul, hits, t.Const(1)), []int{-1}, false), t.Const(0))
+	return t.amongPairs(t.apply("logical_and", t.Apply(opNear, t.across(w), t.down(w)), pairs))
+}
+
+// amongPairs marks what is in one of the pairs.
+func (t *Tape) amongPairs(pairs Ref) Ref {
+	return t.apply("greater", t.sumTo(t.Apply(opMul, pairs, t.Const(1)), []int{-1}, false), t.Const(0))
 }
 
 // alike marks the pairs of a vector that are equal but for the errors of a computation.
