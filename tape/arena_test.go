@@ -60,8 +60,8 @@ func TestSpareBound(t *testing.T) {
 	for n := 1; n < 3000; n++ {
 		s.keep(s.take(n, &more), 1e5)
 		held := 0
-		for size, l := range s.idle {
-			held += size * len(l)
+		for _, x := range s.idle {
+			held += x.room * len(x.list)
 		}
 		if held != s.held || held > 1e5 {
 			t.Fatalf("after %d values it keeps %d numbers and counts %d, may keep 1e5", n, held, s.held)
@@ -73,9 +73,9 @@ func TestSpareBound(t *testing.T) {
 		t.Error("memory of the length is there, and another is made")
 	}
 	s.release(&more)
-	for n, l := range s.idle {
-		if n >= leastKept && len(l) > 0 {
-			t.Errorf("of length %d some is kept after all was given to the others", n)
+	for _, x := range s.idle {
+		if x.room >= leastKept && len(x.list) > 0 {
+			t.Errorf("of length %d some is kept after all was given to the others", x.room)
 		}
 	}
 }

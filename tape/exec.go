@@ -128,7 +128,8 @@ type execution struct {
 	leaves map[Ref][]float32 // leaves as float32
 
 	from    int  // the first of the rows that run, for seeds
-	workers int  // threads; 0: as many as the tape has
+	workers int  // threads; 0: as many as the tape has,
+	cores   int  // which are so many in this run; 0: not asked yet
 	whole   bool // the values are the tape's
 
 	rights  []sharedRight    // right operands that a chain's products share
@@ -175,7 +176,10 @@ func (x *execution) threads() int {
 	if x.workers > 0 {
 		return x.workers
 	}
-	return x.t.threads()
+	if x.cores == 0 {
+		x.cores = x.t.threads()
+	}
+	return x.cores
 }
 
 // run carries the steps out, in order.
@@ -184,6 +188,7 @@ func (x *execution) run() {
 	if n := len(t.ins); n > len(t.num) {
 		t.num = append(t.num, make([]float64, n-len(t.num))...)
 	}
+	x.cores = 0
 	for i := range x.p.steps {
 		s := &x.p.steps[i]
 		x.reach(expr.NoPos)
@@ -273,14 +278,14 @@ func (x *execution) result(r Ref) []float64 {
 
 // data is the value of r: a leaf, or computed here.
 func (x *execution) data(r Ref) []float64 {
-	if x.t.single(r) {
-		return x.t.num[r : r+1 : r+1]
-	}
-	if s := x.p.slot[r]; s >= 0 {
+	if s := x.p.slot[r]; s >= 0 { // no single number
 		if x.p.narrow[r] {
 			return x.widen(r)
 		}
 		return x.mem[s]
+	}
+	if x.t.single(r) {
+		return x.t.num[r : r+1 : r+1]
 	}
 	return x.t.big[r]
 }
