@@ -253,13 +253,9 @@ func allAxes(s tensor.Shape) []int {
 	return axes
 }
 
-// leastPlanned is how many numbers a plan is made for, to find the first that stands at a kink:
-// operations one at a time take new memory for each, ten times as long for a million numbers.
-// A prepared question, which looks again with each answer, makes one for leastLooked.
-const (
-	leastPlanned = 1 << 12
-	leastLooked  = 16
-)
+// leastPlanned is how many numbers a plan is made for, to find the first that stands at a kink: operations one at a time take
+// new memory for each, ten times as long for a million numbers. From some 30 on a plan takes less also where it is used once.
+const leastPlanned = 1 << 5
 
 // kinkWarnings turns the sites that were hit into warnings, one for each place in the
 // program and kind of kink. Where derivatives are settled, what is continuous has none.
@@ -349,7 +345,7 @@ func (s *kinkSite) found(t *Tape, arg Ref) kinkHits {
 		}
 		return h
 	}
-	if n := t.size(s.hits); n < leastPlanned && !(t.passing && n >= leastLooked) {
+	if t.size(s.hits) < leastPlanned {
 		t.force(s.hits)
 		t.force(arg)
 	} else {
