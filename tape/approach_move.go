@@ -122,7 +122,7 @@ func (m *mover) moves(r Ref, k int) bool {
 }
 
 // moved is number k of an input, which is v. On the first two sides all numbers move the
-// same way, on others neighbours move apart; none moves as far as its neighbours.
+// same way, on others neighbours move apart, in other proportions; none moves as far as its neighbours.
 func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	from, ok := m.from[r]
 	if !ok || m.only && v != 0 || !m.moves(r, k) {
@@ -135,9 +135,14 @@ func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	return unbounded.Of(v + v*math.Ldexp(d, -int(m.distance)))
 }
 
-// direction is how far the number at a place among all moves, by the side.
+// direction is how far the number at a place among all moves, by the side. On the last two the
+// proportions are others: x^2/(x^2 + y^2) is the same wherever one of both changes its sign.
 func (m *mover) direction(at int) float64 {
-	d := 1 + float64(at*5%8)/8
+	eighths := at * 5
+	if m.side&2 != 0 {
+		eighths += 3
+	}
+	d := 1 + float64(eighths%8)/8
 	if m.side&1 != 0 != (m.side&2 != 0 && at&1 != 0) {
 		return -d
 	}

@@ -155,6 +155,12 @@ var approached = []struct {
 	{"hessian", "huber(acosh(x))", "1", "-0.3333333333333333", ""},
 	{"hessian", "logaddexp(x, cosh(sqrt(y)))", "1; 0", "[0.25, -0.125, -0.125, 0.10416666666666667]", ""},
 	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
+	{"hessian", "hypot(x, 2*y)", "0; 0", "[0, 0, 0, 0]", "hypot of 0: a kink"},
+	{"hessian", "exp(hypot(x, y))", "0; 0", "[0, 0, 0, 0]", "hypot of 0: a kink"},
+	{"hessian", "hypot(x, y)^4", "0; 0", "[0, 0, 0, 0]", ""},
+	{"hessian", "hypot(x, y)^1.5", "0; 0", "[inf, 0, 0, inf]", "a vertical tangent"},
+	{"hessian", "hypot(x^2, y^2)", "0; 0", "[0, 0, 0, 0]", "hypot of 0: a kink"}, // the same for both signs of y, but not in other directions
+	{"hessian", "abs(x)*hypot(x, y)", "0; 0", "[0, 0, 0, 0]", "not the same from every side"},
 	{"hessian", "norm(x)^4", "[0, 0]", "[0, 0, 0, 0]", ""},
 	{"hessian", "min(x, y)*max(x, y)", "0; 0", "[0, 1, 1, 0]", ""}, // x*y
 	{"hessian", "abs(x)*abs(y)", "0; 0", "[0, 0, 0, 0]", "not the same from every side"},

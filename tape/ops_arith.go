@@ -191,7 +191,7 @@ var arithRows = []Op{
 		Grad: d("unit(x, y)", "unit(y, x)"), Kernel: binary(&kernels.Hypot, kernels.HypotOf), Try: at2(3, 4, -1, 0.1),
 		Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
 	{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
-		Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: binary(&kernels.Unit, kernels.UnitOf), Try: at2(3, 4, -1, 0.1)},
+		Grad: d("where(hypot(x, y) == 0, 0, square(unit(y, x)) / hypot(x, y))", "where(hypot(x, y) == 0, 0, -out * unit(y, x) / hypot(x, y))"), Kernel: binary(&kernels.Unit, kernels.UnitOf), Try: at2(3, 4, -1, 0.1)},
 	{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
 		Grad: d("1", "-1"), Kernel: binary(nil, gapOf), Try: at2(3, 4)},
 	{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: unary(&rsqrtDoor, rsqrtOf), Try: at(0.25, 2, 9),
