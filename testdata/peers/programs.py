@@ -296,3 +296,217 @@ for b, n in [(1000, 5), (200, 30), (64, 100)]:
 def _nn():
     import jax
     return jax.nn
+
+
+# Equations step by step, of fourth order.
+STEP = 'for i in range({}) {{ a = f(u); b = f(u + 0.005*a); c = f(u + 0.005*b); d = f(u + 0.01*c); u = u + 0.01/6*(a + 2*b + 2*c + d) }}; '
+LOTKA = 'f(u) = [u[0]*(p_[0] - p_[1]*u[1]), u[1]*(p_[2]*u[0] - p_[3])]; u = [1.0, 1.2]; ' + STEP.format(200)
+LORENZ = 'f(u) = (roll(u, -1) - roll(u, 2))*roll(u, 1) - u + 8; u = x; ' + STEP.format(50)
+
+
+def _rk4(n, f, u):
+    def step(u):
+        a = f(u)
+        b = f(u + 0.005 * a)
+        c = f(u + 0.005 * b)
+        d = f(u + 0.01 * c)
+        return u + 0.01 / 6 * (a + 2 * b + 2 * c + d)
+    return _loop(n, step, u)
+
+
+def _lotka(p):
+    np = _np()
+    return _rk4(200, lambda u: np.stack([u[0] * (p[0] - p[1] * u[1]), u[1] * (p[2] * u[0] - p[3])]), np.array([1.0, 1.2]))
+
+
+def _lorenz(x):
+    roll = _np().roll
+    return _rk4(50, lambda u: (roll(u, -1) - roll(u, 2)) * roll(u, 1) - u + 8, x)
+
+
+add('Lotka-Volterra', LOTKA + 'sum(u^2)', {'p_': (4,)}, jax=lambda p: _np().sum(_lotka(p) ** 2))
+add('J Lotka-Volterra', LOTKA + 'u', {'p_': (4,)}, op='jacobian', jax=_lotka)
+add('H Lotka-Volterra', LOTKA + 'sum(u^2)', {'p_': (4,)}, op='hessian', jax=lambda p: _np().sum(_lotka(p) ** 2))
+for n in (5, 40):
+    add(f'Lorenz of 1996, {n}', LORENZ + 'sum(u^2)', {'x': (n,)}, jax=lambda x: _np().sum(_lorenz(x) ** 2))
+    add(f'J Lorenz of 1996, {n}', LORENZ + 'u', {'x': (n,)}, op='jacobian', jax=_lorenz)
+    add(f'H Lorenz of 1996, {n}', LORENZ + 'sum(u^2)', {'x': (n,)}, op='hessian', jax=lambda x: _np().sum(_lorenz(x) ** 2))
+for n in (10, 60):
+    add(f'linear equation {n}', f'u = x; for i in range(100) {{ u = u + 0.01*(a @ u)/{n} }}; sum(u^2)', {'a': (n, n), 'x': (n,)},
+        jax=lambda a, x, n=n: _np().sum(_loop(100, lambda u: u + 0.01 * (a @ u) / n, x) ** 2))
+    add(f'neural equation {n}', 'u = x; for i in range(50) { u = u + 0.02*tanh(a @ u) }; sum(u^2)', {'a': (n, n), 'x': (n,)},
+        jax=lambda a, x: _np().sum(_loop(50, lambda u: u + 0.02 * _np().tanh(a @ u), x) ** 2))
+    add(f'J neural equation {n}', 'u = x; for i in range(50) { u = u + 0.02*tanh(a @ u) }; u', {'x': (n,), 'a': (n, n)}, op='jacobian',
+        jax=lambda x, a: _loop(50, lambda u: u + 0.02 * _np().tanh(a @ u), x))
+
+
+def _bodies(x):
+    np = _np()
+
+    def step(q):
+        s, v = q
+        d = s[:, None, :] - s
+        v = v - 0.01 * np.sum(d / ((np.sum(d ** 2, axis=-1) + 0.1) ** 1.5)[:, :, None], axis=1)
+        return s + 0.01 * v, v
+    return np.sum(_loop(50, step, (x, 0 * x))[0] ** 2)
+
+
+add('ten bodies', 's = x; v = 0*x; for i in range(50) { d = s[:, newaxis, :] - s; r = sum(d^2, axis=-1) + 0.1; v = v - 0.01*sum(d/(r^1.5)[:, :, newaxis], axis=1); s = s + 0.01*v }; sum(s^2)',
+    {'x': (10, 3)}, jax=_bodies)
+
+# Series of numbers.
+GARCH = 'h = 1; l = 0; for r in y { h = 0.1*p_[0] + 0.1*p_[1]*r^2 + 0.6*p_[2]*h; l = l + log(h) + r^2/h }; l'
+
+
+def _garch(p, y):
+    def step(s, r):
+        h = 0.1 * p[0] + 0.1 * p[1] * r ** 2 + 0.6 * p[2] * s[0]
+        return h, s[1] + _np().log(h) + r ** 2 / h
+    return _scan(step, (1., 0.), y)[1]
+
+
+def _arma(p, y):
+    def step(s, r):
+        e = r - 0.5 * p[0] * s[1] - 0.3 * p[1] * s[0]
+        return e, r, s[2] + e ** 2
+    return _scan(step, (0., 0., 0.), y)[2]
+
+
+def _heston(p, y, z):
+    np = _np()
+
+    def step(q, r):
+        v = np.abs(q[1] + 0.02 * (0.04 * p[1] - q[1]) + 0.1 * np.sqrt(q[1]) * 0.14 * r[0])
+        return q[0] * np.exp(-0.5 * v * 0.02 + np.sqrt(v * 0.02) * r[1]), v
+    return np.mean(np.maximum(_scan(step, (np.ones(1000), 0.04 * p[0] * np.ones(1000)), (y, z))[0] - 1, 0))
+
+
+add('GARCH 1000', GARCH, {'p_': (3,), 'y': (1000,)}, jax=_garch)
+add('H GARCH 300', GARCH, {'p_': (3,), 'y': (300,)}, op='hessian', jax=_garch)
+add('ARMA 500', 'e = 0; q = 0; l = 0; for r in y { e = r - 0.5*p_[0]*q - 0.3*p_[1]*e; q = r; l = l + e^2 }; l', {'p_': (2,), 'y': (500,)}, jax=_arma)
+add('continued fraction 300', 'c = 0; for i in range(300) { c = 1/(2 + x[0]^2 + c) }; c', {'x': (1,)}, jax=lambda x: _loop(300, lambda c: 1 / (2 + x[0] ** 2 + c), 0.))
+add('filter 500', 's = 0; for r in y { s = 0.9*s + p_[0]*r + 0.1*sin(s) }; s^2', {'p_': (1,), 'y': (500,)}, jax=lambda p, y: _scan(lambda s, r: 0.9 * s + p[0] * r + 0.1 * _np().sin(s), 0., y) ** 2)
+add('Heston 1000 paths', 's = ones(1000); v = 0.04*p_[0]*ones(1000); for i in range(50) { v = abs(v + 0.02*(0.04*p_[1] - v) + 0.1*sqrt(v)*0.14*y[i]); '
+    's = s*exp(-0.5*v*0.02 + sqrt(v*0.02)*z[i]) }; mean(maximum(s - 1, 0))', {'p_': (2,), 'y': (50, 1000), 'z': (50, 1000)}, jax=_heston)
+add('binomial tree 100', 's = x[0]*1.02^(2*arange(101) - 100); v = maximum(s - 1, 0); for i in range(100) { v = concatenate([0.99*(0.5*v[1:] + 0.5*v[:-1]), [0.0]]) }; v[0]', {'x': (1,)},
+    jax=lambda x: _loop(100, lambda v: _np().concatenate([0.99 * (0.5 * v[1:] + 0.5 * v[:-1]), _np().zeros(1)]), _np().maximum(x[0] * 1.02 ** (2 * _np().arange(101.) - 100) - 1, 0))[0])
+
+# Regressions.
+for m, n in [(50, 10), (1000, 30)]:
+    add(f'softmax regression {m}x{n}', '-mean(sum(log_softmax(x @ w + b, axis=1)*y, axis=1)) + 0.01*sum(w^2)', {'w': (n, 5), 'b': (5,), 'x': (m, n), 'y': (m, 5)}, wrt=['w', 'b'])
+    add(f'Student regression {m}x{n}', 'r = (y - x @ w)/exp(s[0]); mean(0.5*5*log1p(r^2/4)) + s[0]', {'w': (n,), 's': (1,), 'x': (m, n), 'y': (m,)}, wrt=['w', 's'])
+    add(f'negative binomial {m}x{n}', 'm = exp(x @ w/10); r = r_[0]; -mean(lgamma(k + r) - lgamma(r) + r*log(r/(r + m)) + k*log(m/(r + m)))', {'w': (n,), 'r_': (1,), 'x': (m, n), 'k': (m,)},
+        wrt=['w', 'r_'])
+    add(f'beta regression {m}x{n}', 'm = sigmoid(x @ w/10); a = m*5; c = (1 - m)*5; -mean((a - 1)*log(q_/2) + (c - 1)*log(1 - q_/2) - lgamma(a) - lgamma(c))',
+        {'w': (n,), 'x': (m, n), 'q_': (m,)})
+    add(f'Cox {m}x{n}', 'e = x @ w/10; -sum(e - log(cumsum(exp(e))))', {'w': (n,), 'x': (m, n)})
+    add(f'quantiles {m}x{n}', 'r = y - x @ w; mean(maximum(0.3*r, -0.7*r))', {'w': (n,), 'x': (m, n), 'y': (m,)})
+    add(f'factors {m}x{n}', 'sum((y - u @ v.T)^2) + 0.1*(sum(u^2) + sum(v^2))', {'u': (m, 5), 'v': (n, 5), 'y': (m, n)}, wrt=['u', 'v'])
+    add(f'masked factors {m}x{n}', 'sum(where(y > 0, (y - u @ v.T)^2, 0))', {'u': (m, 5), 'v': (n, 5), 'y': (m, n)}, wrt=['u', 'v'])
+    add(f'H logistic regression {m}x{n}', 'mean(softplus(-y*(x @ w))) + 0.01*sum(w^2)', {'w': (n,), 'x': (m, n), 'y': (m,)}, op='hessian')
+    add(f'H softmax regression {m}x{n}', '-mean(sum(log_softmax(x @ w, axis=1)*y, axis=1))', {'w': (n, 3), 'x': (m, n), 'y': (m, 3)}, op='hessian')
+    add(f'J residuals {m}x{n}', 'y - tanh(x @ w)*exp(-(x @ w)^2)', {'w': (n,), 'x': (m, n), 'y': (m,)}, op='jacobian')
+    add(f'J curve {m}', 'p_[0]*exp(-p_[1]*x) + p_[2]*sin(p_[3]*x)', {'p_': (4,), 'x': (m,)}, op='jacobian')
+    add(f'H curve {m}', 'sum((y - p_[0]*exp(-p_[1]*x) - p_[2]*sin(p_[3]*x))^2)', {'p_': (4,), 'x': (m,), 'y': (m,)}, op='hessian')
+add('radial bases 500x20', 'sum((y - exp(-(x[:, newaxis] - c)^2/s_^2) @ w)^2)', {'c': (20,), 's_': (20,), 'w': (20,), 'x': (500,), 'y': (500,)}, wrt=['c', 's_', 'w'])
+add('Fourier series 500x10', 'sum((y - cos(outer(x, arange(10))) @ a - sin(outer(x, arange(10))) @ b)^2)', {'a': (10,), 'b': (10,), 'x': (500,), 'y': (500,)}, wrt=['a', 'b'])
+add('Gaussian process of 3, 100', 'k_ = p_[0]^2*exp(-0.5*(x[:, newaxis] - x)^2/p_[1]^2) + p_[2]^2*eye(100); 0.5*sum(y*solve(k_, y)) + 0.5*slogdet(k_)[1]', {'p_': (3,), 'x': (100,), 'y': (100,)})
+add('Mahalanobis 200x8', 'd = x - m; 0.5*sum(d*solve(s @ s.T + eye(8), d.T).T) + 100*slogdet(s @ s.T + eye(8))[1]', {'m': (8,), 's': (8, 8), 'x': (200, 8)}, wrt=['m', 's'])
+add('divergence of normals 50', '0.5*(trace(solve(b @ b.T + eye(50), a @ a.T + eye(50))) - 50 + slogdet(b @ b.T + eye(50))[1] - slogdet(a @ a.T + eye(50))[1])', {'a': (50, 50), 'b': (50, 50)},
+    wrt=['a', 'b'])
+
+# Networks.
+for c, n in [(3, 16), (8, 32)]:
+    window = f'x[:, i:{n - 2} + i, j:{n - 2} + j]'
+    add(f'convolution {c}x{n}x{n}', 'o = 0; for i in range(3) { for j in range(3) { o = o + einsum("oc,cyx->oyx", w[:, :, i, j], ' + window + ') } }; sum(relu(o)^2)', {'w': (4, c, 3, 3), 'x': (c, n, n)},
+        wrt=['w', 'x'], jax=lambda w, x, n=n: _np().sum(_nn().relu(sum(_np().einsum('oc,cyx->oyx', w[:, :, i, j], x[:, i:n - 2 + i, j:n - 2 + j]) for i in range(3) for j in range(3))) ** 2))
+add('greatest of windows 64x64', 'sum(max(reshape(x, (32, 2, 32, 2)), axis=(1, 3))^2)', {'x': (64, 64)})
+add('means of windows 64x64', 'sum(mean(reshape(x, (32, 2, 32, 2)), axis=(1, 3))^2)', {'x': (64, 64)})
+add('graph network 100', 'h = relu(a @ x @ w); h = relu(a @ h @ v); sum(h^2)', {'w': (16, 16), 'v': (16, 16), 'a': (100, 100), 'x': (100, 16)}, wrt=['w', 'v'])
+add('transformer 32x32', 'm = x - mean(x, axis=-1, keepdims=true); z = m/sqrt(mean(m^2, axis=-1, keepdims=true) + 1e-5); h = x + softmax((z @ a) @ (z @ b).T/6, axis=-1) @ (z @ c); '
+    'g = h + relu(h @ d) @ e; sum(g^2)', {'a': (32, 32), 'b': (32, 32), 'c': (32, 32), 'd': (32, 64), 'e': (64, 32), 'x': (32, 32)}, wrt=['a', 'b', 'c', 'd', 'e'])
+add('sets 20x50x3', 'h = tanh(x @ a); z = mean(h, axis=1); sum(tanh(z @ b)^2)', {'a': (3, 16), 'b': (16, 4), 'x': (20, 50, 3)}, wrt=['a', 'b'])
+add('triplets 200x16', 'mean(maximum(sum((x - y)^2, axis=1) - sum((x - z)^2, axis=1) + 1, 0))', {'x': (200, 16), 'y': (200, 16), 'z': (200, 16)}, wrt=['x', 'y', 'z'])
+add('cosines 200x16', 'mean(sum(x*y, axis=1)/(sqrt(sum(x^2, axis=1))*sqrt(sum(y^2, axis=1))))', {'x': (200, 16), 'y': (200, 16)}, wrt=['x', 'y'])
+add('covariances 200x16', 'c = (x - mean(x, axis=0)).T @ (x - mean(x, axis=0))/199; sum(c^2) - sum(diagonal(c)^2)', {'x': (200, 16)})
+
+
+def _gru(w, u, x):
+    np, n = _np(), u.shape[0]
+
+    def step(h, r):
+        z = _nn().sigmoid(r @ w[:, :n] + h @ u[:, :n])
+        q = _nn().sigmoid(r @ w[:, n:2 * n] + h @ u[:, n:2 * n])
+        return (1 - z) * h + z * np.tanh(r @ w[:, 2 * n:] + (q * h) @ u[:, 2 * n:])
+    return np.sum(_scan(step, np.zeros(n), x) ** 2)
+
+
+def _adam(x, a, y):
+    np = _np()
+
+    def step(s, i):
+        g = a.T @ (a @ s[0] - y) / 30
+        m, v = 0.9 * s[1] + 0.1 * g, 0.99 * s[2] + 0.01 * g ** 2
+        return s[0] - 0.1 * m / (1 - 0.9 ** i) / (np.sqrt(v / (1 - 0.99 ** i)) + 1e-8), m, v
+    return np.sum((a @ _scan(step, (x, 0 * x, 0 * x), np.arange(1., 51.))[0] - y) ** 2)
+
+
+for n in (8, 32):
+    add(f'gated recurrent units {n}', f'h = zeros({n}); for r in x {{ z = sigmoid(r @ w[:, :{n}] + h @ u[:, :{n}]); q = sigmoid(r @ w[:, {n}:{2 * n}] + h @ u[:, {n}:{2 * n}]); '
+        f'h = (1 - z)*h + z*tanh(r @ w[:, {2 * n}:] + (q*h) @ u[:, {2 * n}:]) }}; sum(h^2)', {'w': (n, 3 * n), 'u': (n, 3 * n), 'x': (40, n)}, wrt=['w', 'u'], jax=_gru)
+add('Adam 50', 'w = x; m = 0*x; v = 0*x; for i in range(1, 51) { g = a.T @ (a @ w - y)/30; m = 0.9*m + 0.1*g; v = 0.99*v + 0.01*g^2; '
+    'w = w - 0.1*m/(1 - 0.9^i)/(sqrt(v/(1 - 0.99^i)) + 1e-8) }; sum((a @ w - y)^2)', {'x': (10,), 'a': (30, 10), 'y': (30,)}, jax=_adam)
+add('fixed point 20', 'z = 0*x; for i in range(40) { z = tanh(0.3*(w @ z)/4 + x) }; sum(z^2)', {'w': (20, 20), 'x': (20,)}, wrt=['w', 'x'],
+    jax=lambda w, x: _np().sum(_loop(40, lambda z: _np().tanh(0.3 * (w @ z) / 4 + x), 0 * x) ** 2))
+add('PageRank 100', 'm = softmax(w, axis=0); r = ones(100)/100; for i in range(30) { r = 0.85*(m @ r) + 0.15/100 }; sum(r*y)', {'w': (100, 100), 'y': (100,)},
+    jax=lambda w, y: _np().sum(_loop(30, lambda r: 0.85 * (_nn().softmax(w, axis=0) @ r) + 0.0015, _np().ones(100) / 100) * y))
+
+# Paths through tables.
+def _aligned(x, y):
+    np = _np()
+    d = (x[:, None] - y) ** 2
+    return _scan(lambda r, e: -np.logaddexp(-r, -np.concatenate([np.array([1e3]), r[:-1]])) + e, np.cumsum(d[0]), d[1:])[29]
+
+
+add('labels 50x20', 'a = x[0]; for i in range(1, 50) { a = logaddexp(a, concatenate([[-1e3], a[:-1]])) + x[i] }; a[19]', {'x': (50, 20)},
+    jax=lambda x: _scan(lambda a, r: _np().logaddexp(a, _np().concatenate([_np().array([-1e3]), a[:-1]])) + r, x[0], x[1:])[19])
+add('time warping 30', 'd = (x[:, newaxis] - y)^2; r = cumsum(d[0]); for i in range(1, 30) { r = -logaddexp(-r, -concatenate([[1e3], r[:-1]])) + d[i] }; r[29]', {'x': (30,), 'y': (30,)},
+    wrt=['x', 'y'], jax=_aligned)
+add('Viterbi 100x8', 's = x[0]; for i in range(1, 100) { s = max(s[:, newaxis] + t, axis=0) + x[i] }; max(s)', {'x': (100, 8), 't': (8, 8)}, wrt=['x', 't'],
+    jax=lambda x, t: _np().max(_scan(lambda s, r: _np().max(s[:, None] + t, axis=0) + r, x[0], x[1:])))
+
+# Geometry, and what else there is.
+add('rotation 100', 'r = expm(x - x.T); sum((y @ r - z)^2)', {'x': (3, 3), 'y': (100, 3), 'z': (100, 3)})
+add('quaternions 1000', 'q = x/sqrt(sum(x^2, axis=1, keepdims=true)); w = q[:, 0]; v = q[:, 1:]; t = 2*cross(v, y); sum((y + w[:, newaxis]*t + cross(v, t))^3)', {'x': (1000, 4), 'y': (1000, 3)})
+add('arm of 6', 'a = cumsum(x); (sum(cos(a)) - 1)^2 + (sum(sin(a)) - 2)^2', {'x': (6,)})
+add('H arm of 6', 'a = cumsum(x); (sum(cos(a)) - 1)^2 + (sum(sin(a)) - 2)^2', {'x': (6,)}, op='hessian')
+add('Bézier curve 1000', 't = 10*sigmoid(x); u = t - floor(t); sum((1 - u)^3 + 3*u*(1 - u)^2*y[0] + 3*u^2*(1 - u)*y[1] + u^3*y[2])', {'x': (1000,), 'y': (3,)}, wrt=['x', 'y'])
+add('interpolated 1000', 'sum(interp(p_, linspace(0, 2, 20), y)^2)', {'y': (20,), 'p_': (1000,)}, wrt=['y', 'p_'])
+add('polynomial of 6, 1e4', 'sum(polyval(y, x)^2)', {'x': (10_000,), 'y': (6,)}, wrt=['x', 'y'])
+add('product of 1000', 'prod(p_)', {'p_': (1000,)})
+add('running product of 1000', 'sum(cumprod(1 + 0.01*x))', {'x': (1000,)})
+add('least 100 of 1000', 'sum(sort(x)[:100])', {'x': (1000,)})
+add('greatest 10 of 1000', 'sum(sort(abs(x))[-10:]^2)', {'x': (1000,)})
+add('soft order 50', 'p = softmax(-abs(sort(x)[:, newaxis] - x)/0.1, axis=1); sum(p*y)', {'x': (50,), 'y': (50, 50)})
+add('Kronecker 10', 'sum((kron(x, y) @ z)^2)', {'x': (10, 10), 'y': (10, 10), 'z': (100,)}, wrt=['x', 'y'])
+add('logarithm by Cholesky 20', 'sum(log(diagonal(cholesky(x @ x.T + 20*eye(20)))))', {'x': (20, 20)}, jax=lambda x: _np().sum(_np().log(_np().diagonal(_linalg().cholesky(x @ x.T + 20 * _np().eye(20))))))
+add('solve a triangle 100', 'sum(solve(tril(x)/10 + 2*eye(100), y)^2)', {'x': (100, 100), 'y': (100,)})
+add('nuclear norm 20', 'sum(svdvals(x @ y))', {'x': (20, 20), 'y': (20, 20)}, wrt=['x', 'y'], jax=lambda x, y: _np().sum(_linalg().svd(x @ y, compute_uv=False)))
+add('quadratic program 100', 'sum(x*(a @ x)) + 10*sum(maximum(b @ x - 1, 0)^2) + 10*(sum(x) - 1)^2', {'x': (100,), 'a': (100, 100), 'b': (50, 100)})
+add('H quadratic program 50', 'sum(x*(a @ x)) + 10*sum(maximum(b @ x - 1, 0)^2) + 10*(sum(x) - 1)^2', {'x': (50,), 'a': (50, 50), 'b': (30, 50)}, op='hessian')
+add('H least squares 30', 'mean((x @ w - y)^2)', {'w': (30,), 'x': (200, 30), 'y': (200,)}, op='hessian')
+add('H Himmelblau', '(x[0]^2 + x[1] - 11)^2 + (x[0] + x[1]^2 - 7)^2', {'x': (2,)}, op='hessian')
+add('J polar', '[x[0]*cos(x[1]), x[0]*sin(x[1])]', {'x': (2,)}, op='jacobian', jax=lambda x: _np().stack([x[0] * _np().cos(x[1]), x[0] * _np().sin(x[1])]))
+add('J autoencoder 50', 'sigmoid(w.T @ tanh(w @ x))', {'x': (50,), 'w': (20, 50)}, op='jacobian')
+add('J convolution 200', 'x[2:]*y[0] + x[1:-1]*y[1] + x[:-2]*y[2]', {'x': (200,), 'y': (3,)}, op='jacobian')
+add('J softmax 100', 'softmax(x)', {'x': (100,)}, op='jacobian')
+add('J product 20', 'x @ y', {'x': (20, 20), 'y': (20, 20)}, op='jacobian')
+add('J inverse 8', 'inv(x + 10*eye(8))', {'x': (8, 8)}, op='jacobian')
+add('J cumsum 200', 'cumsum(x^2)', {'x': (200,)}, op='jacobian')
+add('B polar 1000', 'stack([x[:, 0]*cos(x[:, 1]), x[:, 0]*sin(x[:, 1])], axis=1)', {'x': (1000, 2)}, op='batch_jacobian', jax=lambda r: _np().stack([r[0] * _np().cos(r[1]), r[0] * _np().sin(r[1])]))
+add('B spherical 1000', 'stack([x[:, 0]*sin(x[:, 1])*cos(x[:, 2]), x[:, 0]*sin(x[:, 1])*sin(x[:, 2]), x[:, 0]*cos(x[:, 1])], axis=1)', {'x': (1000, 3)}, op='batch_jacobian',
+    jax=lambda r: _np().stack([r[0] * _np().sin(r[1]) * _np().cos(r[2]), r[0] * _np().sin(r[1]) * _np().sin(r[2]), r[0] * _np().cos(r[1])]))
+add('B three layers 256x16', 'tanh(tanh(tanh(x @ a) @ b) @ c)', {'x': (256, 16), 'a': (16, 32), 'b': (32, 32), 'c': (32, 8)}, op='batch_jacobian',
+    jax=lambda r, a, b, c: _np().tanh(_np().tanh(_np().tanh(r @ a) @ b) @ c))
+add('B rectified layers 256x16', 'relu(relu(x @ a) @ b) @ c', {'x': (256, 16), 'a': (16, 32), 'b': (32, 32), 'c': (32, 8)}, op='batch_jacobian',
+    jax=lambda r, a, b, c: _nn().relu(_nn().relu(r @ a) @ b) @ c)
