@@ -69,7 +69,7 @@ func (e equals) find(r Ref) *Ref {
 	t := e.p.t
 	in, args := &t.ins[r], e.args(r)
 	h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ uint64(in.op)*0xc2b2ae3d27d4eb4f
-	for _, a := range args[:in.n] {
+	for _, a := range args {
 		h = (h ^ uint64(uint32(a))) * 0xff51afd7ed558ccd
 		h ^= h >> 29
 	}
@@ -88,8 +88,12 @@ func (e equals) find(r Ref) *Ref {
 // args are the up to three arguments of r, each as the one that computes it.
 func (e equals) args(r Ref) [3]Ref {
 	args := [3]Ref{None, None, None}
+	in := &e.p.t.ins[r]
 	for i, x := range e.p.t.Args(r) {
 		args[i] = e.p.same[x]
+	}
+	if in.Op() == opBlock {
+		args[1] = in.args[1] // where it begins
 	}
 	return args
 }
@@ -118,11 +122,12 @@ func (p *Plan) dropUnused(kept []Ref) {
 	}
 }
 
-// merges reports whether equal instructions of a structural operation are merged too: those
-// that second derivatives are full of, factorisations, and reductions, as a mean is part of a deviation.
+// merges reports whether equal instructions of a structural operation are merged too: those that second derivatives are full of,
+// factorisations, reductions, as a mean is part of a deviation, orders, and what is cut out and put together, as columns are that
+// a program names more than once.
 func merges(op *Op) bool {
 	switch op {
-	case opMatmul, opReshape, opTranspose, opLU, opFirstInverse, opDeterminant, opSum, opProd, opMaxOf, opMinOf, opTies, opNorm, opLogsumexp, opSoftmax:
+	case opSlice, opUnslice, opBlock, opConcat, opBroadcast, opTake, opArgsort, opTopOf, opMatmul, opReshape, opTranspose, opLU, opFirstInverse, opDeterminant, opSum, opProd, opMaxOf, opMinOf, opTies, opNorm, opLogsumexp, opSoftmax:
 		return true
 	}
 	return false

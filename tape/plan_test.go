@@ -689,3 +689,31 @@ func TestBroadcastIsSane(t *testing.T) {
 		}
 	}
 }
+
+// TestFold: what a program cuts out or puts in order more than once is there once.
+func TestFold(t *testing.T) {
+	for _, r := range []struct {
+		op, text, input string
+		name            string
+		times           int
+	}{
+		{"grad", "sum(cross(x, x^2)^2)", "x=randn(5, 3)", "slice", 3 + 3 + 3}, // of x, of its square, and of the cotangent
+		{"grad", "sum(x[1:]*sin(x[1:])*x[:-1])", "x=randn(9)", "block", 2},
+		{"grad", "sum(sort(x)^2) + max(sort(x))", "x=randn(9)", "argsort", 1},
+		{"jacobian", "stack([sum(broadcast_to(x, 2, 3)^2), sum(exp(broadcast_to(x, 2, 3)))])", "x=randn(3)", "broadcast_to", 1},
+	} {
+		s, want, err := recorded(question(t, r.op, r.text, r.input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, x := range s.t.plan(want).order {
+			if s.t.ins[x].Op().Name == r.name {
+				got++
+			}
+		}
+		if got != r.times {
+			t.Errorf("%s of %q: %d times %s, want %d", r.op, r.text, got, r.name, r.times)
+		}
+	}
+}
