@@ -21,11 +21,13 @@ var helpTexts embed.FS
 
 // topics are what help explains beside the commands, and by what words else it is asked for.
 var topics = []struct{ name, also string }{
-	{"syntax", "language lang grammar program programs expression expressions operators statements keywords loops constants pi tau inf newaxis"},
-	{"input", "inputs values data file files document documents stdin csv variables sources"},
-	{"output", "outputs result results formats json npy npz mtx conditions warnings"},
+	{"syntax", "language lang grammar program programs expression expressions operator operators statement statements keyword keywords loop loops " +
+		"constant constants pi tau inf nan none newaxis function lambda tuple tuples record records comment comments index indexing slice slices slicing " +
+		"broadcast broadcasting derivative derivatives gradients custom-gradients numpy jax"},
+	{"input", "inputs value values data file files document documents stdin csv variable variables source sources"},
+	{"output", "outputs stdout stderr result results formats json npy npz mtx conditions condition warning warnings"},
 	{"quoting", "quotes shell shells bash zsh escaping"},
-	{"exit-codes", "exit codes errors status"},
+	{"exit-codes", "exit code codes error errors status"},
 	{"tensorflow", "tf gradienttape tape tapes keras"},
 }
 
@@ -41,19 +43,17 @@ func runHelp(w io.Writer, args []string) error {
 		return writeOverview(w)
 	}
 	word := strings.Join(args, "-")
-	if word == "functions" || word == "operations" {
+	switch word {
+	case "functions", "operation", "operations", "kink", "kinks":
 		word = "ops"
+	case "flag", "flags", "option", "options", "command", "commands", "topic", "topics", "usage", "help":
+		return writeOverview(w)
 	}
 	if c := find(word); c != nil {
 		return writeHelp(w, c, c.new(streams{}, c))
 	}
-	bare := strings.ToLower(word)
-	var known []string
-	for _, t := range topics {
-		if t.name == bare || slices.Contains(strings.Fields(t.also), bare) {
-			return writeTopic(w, t.name)
-		}
-		known = append(known, t.name)
+	if topic := topicOf(word); topic != "" {
+		return writeTopic(w, topic)
 	}
 	if name := strings.TrimLeft(word, "-"); strings.Contains(name, "-") && writeFlag(w, name) { // --max-memory is max - memory, too
 		return nil
@@ -61,8 +61,22 @@ func runHelp(w io.Writer, args []string) error {
 	if text := strings.Join(args, " "); find(args[0]) == nil && isFormula(text) {
 		return usage("write nabla "+quoted(text)+" --at x=3 for its derivative; nabla help syntax explains the language", "no help for %s", text)
 	}
+	everything := "there is help for every command, flag and operation, and for " + topicNames
 	if len(args) > 1 {
-		return usage("write nabla help "+args[0], "help takes one word, and there is %s, too", quoted(args[1]))
+		hint := "write nabla help " + args[0]
+		if find(args[0]) == nil && !isOp(args[0]) && !strings.HasPrefix(args[0], "-") {
+			for _, a := range args { // a while loop, the custom gradient, npz files
+				topic := topicOf(a)
+				if expr.Keyword(a) {
+					topic = "syntax"
+				}
+				if topic != "" {
+					return writeTopic(w, topic)
+				}
+			}
+			hint = everything
+		}
+		return usage(hint, "help takes one word, and there is %s, too", quoted(args[1]))
 	}
 	switch {
 	case isOp(word):
@@ -72,12 +86,26 @@ func runHelp(w io.Writer, args []string) error {
 	case writeFlag(w, strings.TrimLeft(word, "-")):
 		return nil
 	}
+	var known []string
+	for _, t := range topics {
+		known = append(known, t.name)
+	}
 	for _, c := range commands {
 		known = append(known, c.name)
 	}
-	hint := cmp.Or(expr.Foreign(word), expr.DidYouMean(word, append(known, callable()...)),
-		"there is help for every command, flag and operation, and for "+topicNames)
+	hint := cmp.Or(expr.Foreign(word), expr.DidYouMean(word, append(known, callable()...)), everything)
 	return usage(hint, "no help for %s", word)
+}
+
+// topicOf is the topic that a word asks for, or "".
+func topicOf(word string) string {
+	word = strings.ToLower(word)
+	for _, t := range topics {
+		if t.name == word || slices.Contains(strings.Fields(t.also), word) {
+			return t.name
+		}
+	}
+	return ""
 }
 
 // isFormula reports whether a word is a program, and more than a name or a number.
@@ -145,7 +173,8 @@ func writeOverview(w io.Writer) error {
 	b.WriteString("  -w, --wrt NAMES       what to differentiate by\n")
 	b.WriteString("  -f, --format FORMAT   " + strings.Join(formatNames(), ", ") + "\n")
 	b.WriteString("  -o, --out FILE        write a file\n")
-	b.WriteString("\nnabla help WORD explains a command, a flag or an operation, and\n" + topicNames + ".\n")
+	b.WriteString("\nnabla COMMAND --help lists all flags of a command.\n")
+	b.WriteString("nabla help WORD explains a command, a flag or an operation, and\n" + topicNames + ".\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
