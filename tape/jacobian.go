@@ -44,6 +44,8 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		seeds[i] = t.push(in)
 	}
 	from := len(t.sites)
+	t.seeds = append(t.seeds, seeds...)
+	defer func() { t.seeds = t.seeds[:len(t.seeds)-len(seeds)] }()
 	gs := t.VJP(ys, seeds, srcs)
 	for i := from; i < len(t.sites); i++ {
 		t.sites[i].ct = None // the seed has no value
@@ -70,6 +72,29 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		}
 	}
 	return dys
+}
+
+// seeded reports whether r depends on a seed of a derivative along a direction that is being recorded.
+func (t *Tape) seeded(r Ref) bool {
+	if len(t.seeds) == 0 {
+		return false
+	}
+	first := slices.Min(t.seeds)
+	todo, seen := []Ref{r}, map[Ref]bool{r: true}
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if t.ins[x].Op() == opSeed && slices.Contains(t.seeds, x) {
+			return true
+		}
+		for _, a := range t.Args(x) {
+			if a >= first && !seen[a] {
+				seen[a] = true
+				todo = append(todo, a)
+			}
+		}
+	}
+	return false
 }
 
 // notLinear says that a custom gradient has no transpose.

@@ -53,6 +53,7 @@ var groupRows = []group{
 	{"linear algebra", spectralRows},
 	{"linear algebra", besideRows},
 	{"linear algebra", equalRows},
+	{"linear algebra", spreadRows},
 	{"batch", sparseRows},
 	{"batch", deltaRows},
 }
@@ -85,7 +86,7 @@ func init() {
 type opID uint16
 
 // rows finds rows by their numbers.
-var rows [1 << 9]*Op
+var rows [1 << 10]*Op
 
 // id is the number of the row. It is noted when it is first asked for: a start that wrote it
 // into every row would copy the pages of them all.

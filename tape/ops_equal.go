@@ -43,15 +43,13 @@ var equalRows = []Op{
 			x, y := t.within(v, t.symmetrized(x)), t.within(v, t.symmetrized(ct))
 			g := t.Apply(opAdd, t.turnedFar(x, y, z, w, near), t.turnedFar(y, x, z, w, near))
 			if third := t.bendWithin(own, w); third != None {
-				inside := func(x Ref) Ref { return t.Apply(opWhere, near, x, t.Const(0)) }
-				both := t.Apply(opAdd, t.mm(inside(x), inside(y), false, false), t.mm(inside(y), inside(x), false, false))
-				g = t.Apply(opAdd, g, t.Apply(opZMul, both, third))
+				g = t.Apply(opAdd, g, t.turnedNear(x, y, near, third))
 			}
-			g = t.Apply(opWhere, t.apply("logical_and", near, t.offDiagonal(last(t.Shape(w)))), g, t.Const(0))
+			g = t.turnedWhere(near, g, z, x, y)
 			return t.symmetrized(t.between(v, g, v))
 		}},
 	// opApart is the cotangent of eigenvalues that is taken from that of slopes.
-	{As: &opApart, Name: "apart", Args: "x, y, near", Hidden: true, Doc: "-x*y, of eigenvalues of which some are near to each other", Linear: []int{0, 1},
+	{As: &opApart, Name: "apart", Args: "x, y, near, zero, kink", Hidden: true, Doc: "-x*y, of eigenvalues of which some are near to each other", Linear: []int{0, 1},
 		Run: func(c *run) {
 			for i, x := range c.args[0] {
 				c.out[i] = 0
@@ -61,10 +59,10 @@ var equalRows = []Op{
 			}
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 2 {
-				return None
+			if args := t.Args(r); i < 2 {
+				return t.takenApart(t.full(ct, r), args[1-i], args[2], args[3], args[4])
 			}
-			return t.takenApart(t.full(ct, r), t.Args(r)[1-i], t.Args(r)[2])
+			return None
 		}},
 	// opShares is what the derivative of eigenvalues along X is.
 	{As: &opShares, Name: "shares", Args: "A, F, X, w, near", Hidden: true, Doc: "the diagonal of V.T X V for the eigenvectors V of A",
@@ -89,7 +87,7 @@ var equalRows = []Op{
 			switch i {
 			case 0:
 				v := t.eigvecs(a, f, None)
-				z := t.quotientsWhere(ct, w, near, t.limits(t.slopes(ct, w)))
+				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), t.partOf(ct))
 				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
 			case 2:
 				return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, w)
@@ -99,8 +97,8 @@ var equalRows = []Op{
 }
 
 // takenApart is -x*y.
-func (t *Tape) takenApart(x, y, near Ref) Ref {
-	return t.record(opApart, t.Shape(x), Attr{}, x, y, near)
+func (t *Tape) takenApart(x, y, near, zero, kink Ref) Ref {
+	return t.record(opApart, t.Shape(x), Attr{}, x, y, near, zero, kink)
 }
 
 // within is vᵀ x v.
@@ -108,9 +106,25 @@ func (t *Tape) within(v, x Ref) Ref { return t.mm(t.mm(v, x, true, false), v, fa
 
 // turnedFar is the sum over k not near to i and j of x_ik y_kj (z_ij - z_kj)/(w_j - w_k).
 func (t *Tape) turnedFar(x, y, z, w, near Ref) Ref {
-	gap := t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w)))
+	gap := t.Apply(opSub, t.across(w), t.down(w))
+	gap = t.Apply(opWhere, t.apply("logical_or", near, t.apply("equal", gap, t.Const(0))), t.Const(1), gap)
 	far := t.Apply(opWhere, near, t.Const(0), t.over(y, gap))
 	return t.Apply(opSub, t.Apply(opZMul, z, t.mm(x, far, false, false)), t.mm(x, t.Apply(opZMul, z, far), false, false))
+}
+
+// turnedNear is the sum over k near to i and j of x_ik y_kj + y_ik x_kj, times third.
+func (t *Tape) turnedNear(x, y, near, third Ref) Ref {
+	inside := func(x Ref) Ref { return t.Apply(opWhere, near, x, t.Const(0)) }
+	x, y = inside(x), inside(y)
+	return t.Apply(opZMul, t.Apply(opAdd, t.mm(x, y, false, false), t.mm(y, x, false, false)), third)
+}
+
+// turnedWhere is g for pairs that are near to each other, and NaN for those of which z is, as far as something asks for
+// them.
+func (t *Tape) turnedWhere(near, g, z, x, y Ref) Ref {
+	nan := t.Apply(opWhere, t.apply("isnan", z), z, t.Const(0))
+	g = t.Apply(opAdd, g, t.Apply(opZMul, t.Apply(opAdd, t.mm(x, y, false, false), t.mm(y, x, false, false)), nan))
+	return t.Apply(opWhere, t.apply("logical_and", near, t.offDiagonal(last(t.Shape(g)))), g, t.Const(0))
 }
 
 // bendWithin is (z_kj - z_ki)/(w_j - w_i) for i, j and k of a group, given what is each one's own of z: half of
@@ -220,12 +234,20 @@ func (t *Tape) digits(x Ref) float64 {
 // total is the sum of the sizes of vectors, as a matrix.
 func (t *Tape) total(x Ref) Ref { return t.down(t.sumTo(t.apply("abs", x), []int{-1}, true)) }
 
-// quotientsApart are those of d, cotangents of values from which a part was taken: where they are near to each other
-// for that, their limit, or NaN where it has none.
-func (t *Tape) quotientsApart(d, w, slopes, part Ref) Ref {
-	rise := t.apply("abs", t.Apply(opSub, t.across(d), t.down(d)))
-	alike := t.apply("less_equal", rise, t.Apply(opMul, t.Const(0x1p-10), t.Apply(opAdd, t.total(d), t.total(part))))
-	return t.quotientsWhere(d, w, t.Args(part)[2], t.Apply(opWhere, alike, t.limits(slopes), t.Const(math.NaN())))
+// quotientsApart are those of d where it is known which values are near to each other: cotangents from which a part was
+// taken, or None. They are NaN where they have no limit, unless d stands for numbers to come, in which all is linear.
+func (t *Tape) quotientsApart(d, w, near, slopes, part Ref) Ref {
+	limits := t.limits(slopes)
+	if !t.seeded(d) {
+		size := t.total(d)
+		if part != None {
+			size = t.Apply(opAdd, size, t.total(part))
+		}
+		rise := t.apply("abs", t.Apply(opSub, t.across(d), t.down(d)))
+		alike := t.apply("less_equal", rise, t.Apply(opMul, t.Const(0x1p-10), size))
+		limits = t.Apply(opWhere, alike, limits, t.Const(math.NaN()))
+	}
+	return t.quotientsWhere(d, w, near, limits)
 }
 
 // partOf finds what was taken apart among what a cotangent is the sum of; None: nothing.
@@ -247,7 +269,9 @@ func (t *Tape) partOf(ct Ref) Ref {
 func (t *Tape) shares(r, ct Ref) Ref {
 	a, f, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[3]
 	near, turned := None, t.turnedOf(r, ct)
-	if turned != None {
+	if part := t.partOf(t.Args(r)[2]); part != None {
+		near = t.Args(part)[2]
+	} else if turned != None {
 		near = t.Args(turned)[6]
 		if s := t.latest(opShares, r, ct); s > turned {
 			return s
@@ -286,22 +310,26 @@ func (t *Tape) whereKnown(x Ref) Ref {
 // equalEigenvalues marks the pairs of eigenvalues that are equal, or so but for rounding.
 func (t *Tape) equalEigenvalues(a, f Ref) Ref {
 	v := t.eigvecs(a, f, None)
-	return t.equalBut(t.eigvals(a, f), t.symmetrized(a), v, v)
+	return t.equalBut(t.eigvals(a, f), t.roundingOf(t.symmetrized(a), v, v))
 }
 
 // equalSingular marks such pairs of singular values.
 func (t *Tape) equalSingular(a, f Ref) Ref {
-	return t.equalBut(t.singular(a, f), a, t.left(a, f, true), t.right(a, f, true))
+	s, size := t.singular(a, f), t.roundingOf(a, t.left(a, f, bound), t.right(a, f, bound))
+	return t.equalBut(s, size)
 }
 
-// equalBut marks the pairs of values uᵀ a v that differ by no more than they do when each element of a has
-// another last digit or so: by some ulp of |u|ᵀ |a| |v|.
-func (t *Tape) equalBut(w, a, u, v Ref) Ref {
-	digits := t.digits(w)
-	size := t.mm(t.apply("abs", a), t.apply("abs", v), false, false)
-	size = t.sumTo(t.Apply(opMul, t.apply("abs", u), size), []int{-2}, false)
-	size = t.Apply(opMul, size, t.Const(float64(4+last(t.Shape(w)))*digits))
+// equalBut marks the pairs of values that differ by no more than the size of their rounding.
+func (t *Tape) equalBut(w, size Ref) Ref {
 	x, y := t.across(w), t.down(w)
 	within := t.apply("less_equal", t.apply("abs", t.Apply(opSub, x, y)), t.Apply(opMaximum, t.across(size), t.down(size)))
 	return t.apply("logical_or", t.Apply(opNear, x, y), within)
+}
+
+// roundingOf is what values uᵀ a v may be off by where each element of a has another last digit or so: some ulp of
+// |u|ᵀ |a| |v|.
+func (t *Tape) roundingOf(a, u, v Ref) Ref {
+	size := t.mm(t.apply("abs", a), t.apply("abs", v), false, false)
+	size = t.sumTo(t.Apply(opMul, t.apply("abs", u), size), []int{-2}, false)
+	return t.Apply(opMul, size, t.Const(float64(4+last(t.Shape(u)))*t.digits(a)))
 }

@@ -290,18 +290,15 @@ func (t *Tape) factorsAs(op *Op, s tensor.Shape, attr Attr, a Ref) Ref {
 }
 
 // view records what a program sees of a decomposition, the second of args, or finds it.
-func (t *Tape) view(op *Op, s tensor.Shape, args ...Ref) Ref { return t.viewAs(op, s, Attr{}, args...) }
-
-// viewAs is view with a switch, Flag.
-func (t *Tape) viewAs(op *Op, s tensor.Shape, attr Attr, args ...Ref) Ref {
+func (t *Tape) view(op *Op, s tensor.Shape, args ...Ref) Ref {
 	const far = 1000
 	f := slices.Max(args[1:])
 	for r := f + 1; r < Ref(len(t.ins)) && r < f+far; r++ {
-		if t.ins[r].Op() == op && slices.Equal(t.Args(r)[1:], args[1:]) && t.Attr(r).Flag == attr.Flag {
+		if t.ins[r].Op() == op && slices.Equal(t.Args(r)[1:], args[1:]) {
 			return r
 		}
 	}
-	return t.record(op, s, attr, args...)
+	return t.record(op, s, Attr{}, args...)
 }
 
 func (t *Tape) expmAlong(a, e Ref) Ref {

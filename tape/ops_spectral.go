@@ -28,7 +28,7 @@ var spectralRows = []Op{
 			f := c.t.eighOf(a)
 			return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f, None)}}
 		}},
-	{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
+	{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient; of equal ones, and ones of 0, smooth symmetric functions have exact derivatives, to the third",
 		Call: func(c *call) value {
 			a := c.matrix(false)
 			return c.t.singular(a, c.t.svdOf(a))
@@ -37,7 +37,7 @@ var spectralRows = []Op{
 		Call: func(c *call) value {
 			a := c.matrix(false)
 			f := c.t.svdOf(a)
-			return &tuple{elems: []value{c.t.left(a, f, false), c.t.singular(a, f), c.t.mT(c.t.right(a, f, false))}}
+			return &tuple{elems: []value{c.t.left(a, f, bound), c.t.singular(a, f), c.t.mT(c.t.right(a, f, bound))}}
 		}},
 	{As: &opPinv, Matrices: 16, Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
 		Call: func(c *call) value {
@@ -123,7 +123,7 @@ var spectralRows = []Op{
 				free = args[2]
 			}
 			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, None, t.equalEigenvalues(t.Args(r)[0], t.Args(r)[1]), free), r))
+			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, t.equalEigenvalues(t.Args(r)[0], t.Args(r)[1]), free), r))
 		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
@@ -149,11 +149,11 @@ var spectralRows = []Op{
 				if part != None || turned == None || t.ins[t.Args(turned)[4]].Op() == opConst {
 					return None
 				}
-				return t.takenApart(t.shares(r, ct), t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6])
+				return t.takenApart(t.shares(r, ct), t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6], t.Const(0), t.Const(0))
 			case part != None:
 				v := t.eigvecs(a, f, None)
 				e := t.within(v, t.symmetrized(t.full(ct, r)))
-				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.slopes(d, w), part)), v))
+				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.Args(part)[2], t.slopes(d, w), part)), v))
 			}
 			x := t.full(ct, r)
 			q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
@@ -208,55 +208,57 @@ var spectralRows = []Op{
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			u := t.Apply(opZMul, t.left(a, f, true), t.across(t.full(ct, r)))
-			return t.mm(u, t.right(a, f, true), false, true)
+			free := t.withZeros(a, f, bound)
+			u := t.Apply(opZMul, t.left(a, f, free), t.across(t.full(ct, r)))
+			return t.mm(u, t.right(a, f, free), false, true)
 		}},
-	// opLeft, and opRight, may be asked for vectors of which those of singular values of 0 are any: what is made of
-	// them does not depend on how they are turned into each other, and all beside the others.
-	{As: &opLeft, Name: "left_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
+	// opLeft, and opRight, may be asked for vectors of which some turn freely (freely).
+	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1]), t.equalSingular) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf(vectorTails(c), func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				vectorsFrom(dst, x[1], 1, x[0].M)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i != 0 {
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
+			free := t.withZeros(a, f, t.freeOf(r))
 			ct = t.full(ct, r)
-			s, v := t.smooth(a, f), t.right(a, f, t.Attr(r).Flag)
-			m := t.mm(r, ct, true, false)
+			s, u, v := t.smooth(a, f, free.zero), t.left(a, f, free), t.right(a, f, free)
+			m := t.mm(u, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
-			g := t.between(r, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.across(s), t.equalSingular(a, f), t.turnFreely(r, s)), v)
+			g := t.between(u, t.overSquares(r, t.skew(m), m, s, t.across(s), free, 1), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
-				g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s), v, false, true))
+				g = t.Apply(opAdd, g, t.mm(t.beyond(r, u, ct, m, s), v, false, true))
 			}
-			return t.Apply(opAdd, g, t.record(opBesideLeft, t.Shape(g), Attr{}, a, f, ct))
+			return t.Apply(opAdd, g, t.record(opBesideLeft, t.Shape(g), Attr{}, a, f, ct, free.zero))
 		}},
-	{As: &opRight, Name: "right_of", Switches: [2]string{"any of 0"}, Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
+	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.singular(t.Args(r)[0], t.Args(r)[1]), t.equalSingular) },
 		TieSay: "equal singular values, or one of 0: their vectors have no derivative",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+			c.eachOf(vectorTails(c), func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				vectorsFrom(dst, x[1], 1+x[0].M, x[0].N)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
+			if i != 0 {
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
+			free := t.withZeros(a, f, t.freeOf(r))
 			ct = t.full(ct, r)
-			s, u := t.smooth(a, f), t.left(a, f, t.Attr(r).Flag)
-			m := t.mm(r, ct, true, false)
-			g := t.between(u, t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, t.down(s), t.equalSingular(a, f), t.turnFreely(r, s)), r)
+			s, u, v := t.smooth(a, f, free.zero), t.left(a, f, free), t.right(a, f, free)
+			m := t.mm(v, ct, true, false)
+			g := t.between(u, t.overSquares(r, t.skew(m), m, s, t.down(s), free, -1), v)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
-				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s), false, true))
+				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, v, ct, m, s), false, true))
 			}
-			return t.Apply(opAdd, g, t.record(opBesideRight, t.Shape(g), Attr{}, a, f, ct))
+			return t.Apply(opAdd, g, t.record(opBesideRight, t.Shape(g), Attr{}, a, f, ct, free.zero))
 		}},
 	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
@@ -276,50 +278,7 @@ var spectralRows = []Op{
 				h.SpreadInto(dst, u, d, v)
 			})
 		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			if i == 1 || i == 3 {
-				return None
-			}
-			ct = t.full(ct, r)
-			u, v := t.left(a, f, true), t.right(a, f, true)
-			cv := t.mm(ct, v, false, false)
-			e := t.mm(u, cv, true, false)
-			zero := t.apply("equal", s, t.Const(0))
-			if i == 2 {
-				return t.Apply(opWhere, zero, t.Const(0), t.diagonal(e, 0, nil))
-			}
-			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j);
-			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there; else there is a kink,
-			// and of its slope, which is 0, the derivative is 0, as that of abs
-			slopes := t.slopes(d, s)
-			s = t.smooth(a, f)
-			edge := t.Const(0)
-			if slopes != None {
-				edge = t.diagonal(slopes, 0, nil)
-			}
-			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(0))
-			both := t.apply("logical_and", t.across(zero), t.down(zero))
-			kept := t.Apply(opWhere, zero, t.Apply(opZMul, edge, s), d) // 0 there, with its slope
-			alike := t.Apply(opWhere, t.alike(edge), t.across(edge), t.Const(math.NaN()))
-			minus := t.Apply(opWhere, both, alike, t.dividedDifferences(kept, s, slopes))
-			plus := t.over(t.Apply(opAdd, t.across(kept), t.down(kept)),
-				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
-			plus = t.Apply(opWhere, both, alike, plus)
-			z := t.Apply(opAdd, t.Apply(opZMul, t.symmetrized(e), minus), t.Apply(opZMul, t.skew(e), plus))
-			g := t.between(u, z, v)
-			q := t.across(t.Apply(opWhere, zero, edge, t.over(kept, t.Apply(opWhere, zero, t.Const(1), s))))
-			switch sh := t.Shape(a); {
-			case sh[len(sh)-2] > last(sh):
-				out := t.Apply(opSub, cv, t.mm(u, e, false, false))
-				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, q), v, false, true))
-			case sh[len(sh)-2] < last(sh):
-				cu := t.mm(ct, u, true, false)
-				out := t.Apply(opSub, cu, t.mm(v, e, false, true))
-				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, q), false, true))
-			}
-			return t.Apply(opAdd, g, t.besideOf(r, kept, ct, edge, zero))
-		}},
+		Adj: (*Tape).spreadAdj},
 }
 
 // valuesAdj is the cotangent of the matrix whose eigenvalues or singular values are r, given the
@@ -391,28 +350,18 @@ func (t *Tape) thin(a Ref, axis int) tensor.Shape {
 
 func (t *Tape) singular(a, f Ref) Ref { return t.view(opSingular, t.thin(a, 0), a, f) }
 
-// smooth is singular as the derivatives of smooth functions need it: a value of 0 has a slope.
-func (t *Tape) smooth(a, f Ref) Ref {
-	s := t.singular(a, f)
-	return t.Apply(opWhere, t.apply("equal", s, t.Const(0)), t.view(opSigned, t.thin(a, 0), a, f), s)
+// smooth is singular as the derivatives of smooth functions need it: a value of 0, which zero marks, has a slope.
+func (t *Tape) smooth(a, f, zero Ref) Ref {
+	return t.Apply(opWhere, zero, t.view(opSigned, t.thin(a, 0), a, f), t.singular(a, f))
 }
 
-// left and right are the singular vectors; those of 0 may be any of their space.
-func (t *Tape) left(a, f Ref, anyOfZero bool) Ref {
-	return t.viewAs(opLeft, t.thin(a, -2), Attr{Flag: anyOfZero}, a, f)
+// left and right are the singular vectors, of which some may turn freely.
+func (t *Tape) left(a, f Ref, free freely) Ref {
+	return t.view(opLeft, t.thin(a, -2), free.args(a, f)...)
 }
 
-func (t *Tape) right(a, f Ref, anyOfZero bool) Ref {
-	return t.viewAs(opRight, t.thin(a, -1), Attr{Flag: anyOfZero}, a, f)
-}
-
-// turnFreely marks the pairs of the vectors r, of values s, that may turn into each other; None where there is none.
-func (t *Tape) turnFreely(r, s Ref) Ref {
-	if !t.Attr(r).Flag {
-		return None
-	}
-	zero := t.apply("equal", s, t.Const(0))
-	return t.apply("logical_and", t.across(zero), t.down(zero))
+func (t *Tape) right(a, f Ref, free freely) Ref {
+	return t.view(opRight, t.thin(a, -1), free.args(a, f)...)
 }
 
 // vectorsFrom sets the columns of dst to n numbers of each row of a decomposition, from a place on.
@@ -424,37 +373,36 @@ func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
 	}
 }
 
-// beyond is the part of ct that does not lie in the span of the vectors r, where m is rᵀ ct, over the
+// beyond is the part of ct that does not lie in the span of the vectors u, which r are, where m is uᵀ ct, over the
 // singular values s.
-func (t *Tape) beyond(r, ct, m, s Ref) Ref {
-	out := t.Apply(opSub, ct, t.mm(r, m, false, false))
+func (t *Tape) beyond(r, u, ct, m, s Ref) Ref {
+	out := t.Apply(opSub, ct, t.mm(u, m, false, false))
 	inverse := t.apply("reciprocal", s)
-	if t.Attr(r).Flag {
-		inverse = t.Apply(opWhere, t.apply("equal", s, t.Const(0)), t.Const(0), inverse)
+	if free := t.freeOf(r); free.zero != None {
+		inverse = t.Apply(opWhere, free.zero, t.Const(0), inverse)
 	}
 	return t.Apply(opZMul, out, t.across(inverse))
 }
 
-// overGaps divides k, the skew part of m, by w_j - w_i and, where there is a part, multiplies it by part/(w_j + w_i),
-// not by squares, which may leave the range. Vectors of equal values have no derivative: NaN, unless nothing asks for it
-// or they are free to turn.
-func (t *Tape) overGaps(k, m, w, part, near, free Ref) Ref {
-	x, y := t.across(w), t.down(w)
-	apart := func(v Ref) Ref { return t.Apply(opWhere, near, t.Const(1), v) }
-	asked := t.asked(m)
+// overGaps divides k, the skew part of m, by w_j - w_i. Vectors of equal values, which near marks, have no derivative:
+// NaN, unless nothing asks for it or they are free to turn.
+func (t *Tape) overGaps(k, m, w, near, free Ref) Ref {
+	none := t.unknown(m)
 	if free != None {
-		asked, near = t.apply("logical_and", asked, t.apply("logical_not", free)), t.apply("logical_or", near, free)
+		none, near = t.Apply(opWhere, free, t.Const(0), none), t.apply("logical_or", near, free)
 	}
-	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
-	q := t.over(k, apart(t.Apply(opSub, x, y)))
-	if part != None {
-		none = t.Apply(opZMul, none, part)
-		q = t.Apply(opZMul, q, t.over(part, apart(t.Apply(opAdd, x, y))))
-	}
+	q := t.over(k, t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w))))
 	return t.Apply(opWhere, near, none, q)
 }
 
-// asked marks the pairs of vectors that something asks to turn into each other: m is Vᵀ V̄.
+// unknown is NaN for the pairs of vectors that something asks to turn into each other, 0 for others: m is Vᵀ V̄, in
+// which it is linear.
+func (t *Tape) unknown(m Ref) Ref {
+	nan := t.Apply(opWhere, t.offDiagonal(last(t.Shape(m))), t.Const(math.NaN()), t.Const(0))
+	return t.Apply(opAdd, t.Apply(opZMul, m, nan), t.Apply(opZMul, t.mT(m), nan))
+}
+
+// asked marks these pairs.
 func (t *Tape) asked(m Ref) Ref {
 	either := t.apply("logical_or", t.apply("not_equal", m, t.Const(0)), t.apply("not_equal", t.mT(m), t.Const(0)))
 	return t.apply("logical_and", either, t.offDiagonal(last(t.Shape(m))))
@@ -571,20 +519,4 @@ func (t *Tape) slopeRows(d, w Ref, n int) Ref {
 		rows[k] = t.reshape(t.full(g, w), append(tensor.Shape{1}, t.Shape(w)...))
 	}
 	return t.concat(rows, 0)
-}
-
-// dividedDifferences is (d_j - d_i) / (w_j - w_i), 0 on the diagonal. For equal values
-// it is the limit that a symmetric function has, ∂d_j/∂w_j - ∂d_i/∂w_j, and NaN where
-// d_i and d_j differ: no symmetric function made them.
-func (t *Tape) dividedDifferences(d, w, slopes Ref) Ref {
-	x, y := t.across(w), t.down(w)
-	near := t.Apply(opNear, x, y)
-	dx, dy := t.across(d), t.down(d)
-	quotient := t.over(t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
-	limit := t.Const(0)
-	if slopes != None {
-		limit = t.Apply(opSub, t.across(t.diagonal(slopes, 0, nil)), slopes)
-	}
-	limit = t.Apply(opWhere, t.alike(d), limit, t.Const(math.NaN()))
-	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), t.Apply(opWhere, near, limit, quotient), t.Const(0))
 }
