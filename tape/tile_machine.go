@@ -73,9 +73,9 @@ func (tp *tileProgram) linkedFor(n int64) *tileCode {
 // fuse makes the shorter code: row by row, if all of it may read a number of each row as one.
 func (tp *tileProgram) fuse() *tileCode {
 	aside := tp.aside()
-	if each := tp.eachRow(aside); each > 0 {
+	if each, loops := tp.eachRow(aside); each > 0 {
 		c := tp.fuseRows(aside, each)
-		fits := each >= leastEach || c.loops
+		fits := each >= leastEach && !loops || c.loops
 		for i, fills := range c.fills {
 			fits = fits && !(fills && tp.loads[i].each > 0)
 		}
@@ -335,6 +335,8 @@ func (tp *tileProgram) column(place int32, c *tileCode) kernels.Column {
 		case l.whole:
 		case l.slot == place && l.each > 0 && c.loops:
 			return kernels.OfTile
+		case l.slot == place && c.loops && l.goesOn(c.each):
+			return kernels.Along
 		case l.slot == place && l.sp != nil && !(c.rows && l.still > 0 && l.row == 0) && (c.each == 0 || l.each == 0):
 			return kernels.Apart
 		case l.slot == place && tp.pieces && !tp.isOneMachine():
