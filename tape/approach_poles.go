@@ -77,6 +77,10 @@ func ofGammas(op *Op, args []puiseux.Series) (y puiseux.Series, ok bool) {
 	case "beta_mixed":
 		falls := times(of("digamma_fall", a, b), of("digamma_fall", b, a))
 		return times(of("beta", a, b), less(falls, of("polygamma", puiseux.Of(1), add(a, b)))), true
+	case "beta_mixed_slope":
+		fall, psi := of("digamma_fall", a, b), func(n float64) puiseux.Series { return of("polygamma", puiseux.Of(n), add(a, b)) }
+		slope := less(less(times(of("polygamma_fall", puiseux.Of(1), a, b), of("digamma_fall", b, a)), times(fall, psi(1))), psi(2))
+		return add(times(of("beta_mixed", a, b), fall), times(of("beta", a, b), slope)), true
 	}
 	return y, false
 }

@@ -27,11 +27,15 @@ var specialRows = []Op{
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("beta_curve(a, b)", "beta_mixed(a, b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_curve", Args: "a, b", Hidden: true, Doc: "second derivative of beta by a",
-		Grad:   d("out * digamma_fall(a, b) + 2 * beta_slope(a, b) * polygamma_fall(1, a, b) + beta(a, b) * polygamma_fall(2, a, b)", "out * digamma_fall(b, a) - 2 * beta_slope(a, b) * polygamma(1, a + b) - beta(a, b) * polygamma(2, a + b)"),
+		Grad:   d("out * digamma_fall(a, b) + 2 * beta_slope(a, b) * polygamma_fall(1, a, b) + beta(a, b) * polygamma_fall(2, a, b)", "beta_mixed_slope(a, b)"),
 		Kernel: binary(nil, betaCurveOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_mixed", Args: "a, b", Hidden: true, Doc: "derivative of beta by a and b",
-		Grad:   d("out * digamma_fall(a, b) + beta(a, b) * (polygamma_fall(1, a, b) * digamma_fall(b, a) - digamma_fall(a, b) * polygamma(1, a + b) - polygamma(2, a + b))", "out * digamma_fall(b, a) + beta(a, b) * (polygamma_fall(1, b, a) * digamma_fall(a, b) - digamma_fall(b, a) * polygamma(1, a + b) - polygamma(2, a + b))"),
+		Grad:   d("beta_mixed_slope(a, b)", "beta_mixed_slope(b, a)"),
 		Kernel: binary(nil, betaMixedOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_mixed_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a twice and b",
+		Grad: d("out * digamma_fall(a, b) + beta(a, b) * (2 * digamma_fall(a, b) * polygamma_fall(1, a, b) * digamma_fall(b, a) - square(digamma_fall(a, b)) * polygamma(1, a + b) - 3 * polygamma_fall(1, a, b) * polygamma(1, a + b) - 2 * digamma_fall(a, b) * polygamma(2, a + b) + polygamma_fall(2, a, b) * digamma_fall(b, a) - polygamma(3, a + b))",
+			"out * digamma_fall(b, a) + beta(a, b) * (square(digamma_fall(a, b)) * polygamma_fall(1, b, a) - 2 * digamma_fall(a, b) * digamma_fall(b, a) * polygamma(1, a + b) + 2 * square(polygamma(1, a + b)) - 2 * digamma_fall(a, b) * polygamma(2, a + b) - digamma_fall(b, a) * polygamma(2, a + b) + polygamma_fall(1, a, b) * polygamma_fall(1, b, a) - polygamma(3, a + b))"),
+		Kernel: binary(nil, betaMixedSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(&betalnDoor, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(&digammaFallDoor, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
@@ -286,23 +290,59 @@ func betaCurveOf(a, b float64) float64 {
 }
 
 // betaMixedOf is beta(a, b) ((ψ(a) - ψ(a+b)) (ψ(b) - ψ(a+b)) - ψ'(a+b)) or, where the poles at 0
-// cancel, what they leave: with g = beta(a, b) a b/(a+b), the means m of ψ' from 1+a and from 1+b
-// to 1+a+b, and how far these rise by the way, g (rise + rise + (a+b) m m).
+// cancel, what they leave.
 func betaMixedOf(a, b float64) float64 {
-	s := a + b
 	if z := betaZeroOf(a, b); z.near {
 		return z.mixed()
 	}
-	if lo := min(math.Abs(a), math.Abs(b)); !(lo > 0 && lo < 1 && max(a, b) < 1e100 && min(a, b) > -mostRaised) || isPole(a) || isPole(b) {
-		return betaSlopeOf(b, a)*digammaFallOf(a, b) - float64(betaOf(a, b)*polygammaOf(1, s))
+	if !betaPolesCancel(a, b) {
+		return betaSlopeOf(b, a)*digammaFallOf(a, b) - float64(betaOf(a, b)*polygammaOf(1, a+b))
 	}
-	lo, hi := a, b
+	r := betaRestOf(a, b)
+	return r.g * r.mixed
+}
+
+// betaMixedSlopeOf is the derivative of betaMixedOf by a.
+func betaMixedSlopeOf(a, b float64) float64 {
+	if z := betaZeroOf(a, b); z.near {
+		return z.mixedSlope()
+	}
+	if !betaPolesCancel(a, b) {
+		fall, second := digammaFallOf(a, b), polygammaOf(2, a+b)
+		return float64(betaMixedOf(a, b)*fall) + float64(betaOf(a, b)*(float64(polygammaFallOf(1, a, b)*digammaFallOf(b, a))-float64(fall*polygammaOf(1, a+b))-second))
+	}
+	r := betaRestOf(a, b)
+	_, _, along := trigammaRises(1+a, b)
+	_, by, _ := trigammaRises(1+b, a)
+	means := float64(-polygammaFallOf(1, 1+a, b)/b*r.mb) - float64(r.ma*r.riseB)
+	return r.g * (along + by + float64(r.ma*r.mb) + float64((a+b)*means) - float64(float64(b*r.ma)*r.mixed))
+}
+
+// betaPolesCancel reports whether derivatives of beta by both arguments are sums of poles at 0 that cancel.
+func betaPolesCancel(a, b float64) bool {
+	lo := min(math.Abs(a), math.Abs(b))
+	return lo > 0 && lo < 1 && max(a, b) < 1e100 && min(a, b) > -mostRaised && !isPole(a) && !isPole(b)
+}
+
+// A betaRest is what the poles at 0 leave of derivatives of beta: with g = beta(a, b) a b/(a+b), the means
+// ma and mb of ψ' from 1+a and from 1+b to 1+a+b, and how far these rise by the way, the derivative
+// by both is g (riseA + riseB + (a+b) ma mb).
+type betaRest struct {
+	g, ma, mb, riseA, riseB float64
+	mixed                   float64 // over g
+}
+
+func betaRestOf(a, b float64) (r betaRest) {
+	s, lo, hi := a+b, a, b
 	if math.Abs(lo) > math.Abs(hi) {
 		lo, hi = hi, lo
 	}
-	g := betaOf(a, b) * lo * (hi / s)
-	ma, mb := -digammaFallOf(1+a, b)/b, -digammaFallOf(1+b, a)/a
-	return g * (trigammaRise(1+a, b) + trigammaRise(1+b, a) + float64(s*ma)*mb)
+	r.g = betaOf(a, b) * lo * (hi / s)
+	r.ma, r.mb = -digammaFallOf(1+a, b)/b, -digammaFallOf(1+b, a)/a
+	r.riseA, _, _ = trigammaRises(1+a, b)
+	r.riseB, _, _ = trigammaRises(1+b, a)
+	r.mixed = r.riseA + r.riseB + float64(float64(s*r.ma)*r.mb)
+	return r
 }
 
 // A betaZero is how beta(a, b) = Γ(a) Γ(b) Γ(1-a-b) sin(π (a+b))/π goes through its zero at a+b = -n.
@@ -311,6 +351,7 @@ type betaZero struct {
 	scale      float64 // Γ(a) Γ(b) Γ(1-a-b)
 	da, db     float64 // its logarithm's derivatives by a and b
 	a, b, both float64 // theirs: of da by a, of db by b, of both by the other
+	third      float64 // less the derivative of both
 	sin, cos   float64 // of π (a+b), the sine over π
 }
 
@@ -325,6 +366,7 @@ func betaZeroOf(a, b float64) (z betaZero) {
 	z.scale = gammaProduct(a, b, 1-s)
 	z.da, z.db = kernels.DigammaOf(a)-psi, kernels.DigammaOf(b)-psi
 	z.a, z.b, z.both = polygammaOf(1, a)+both, polygammaOf(1, b)+both, both
+	z.third = polygammaOf(2, 1-s)
 	z.sin, z.cos = kernels.SinPiOf(s)/math.Pi, kernels.CosPiOf(s)
 	return z
 }
@@ -339,6 +381,15 @@ func (z *betaZero) mixed() float64 {
 	return z.scale * (float64((float64(z.da*z.db)+z.both-math.Pi*math.Pi)*z.sin) + float64((z.da+z.db)*z.cos))
 }
 
+// mixedSlope is the derivative of mixed by a: of Γ(a) Γ(b) Γ(1-a-b) and the sine, each differentiated as often as
+// the other is not.
+func (z *betaZero) mixedSlope() float64 {
+	const pi2 = math.Pi * math.Pi
+	twice, mixed := float64(z.da*z.da)+z.a, float64(z.da*z.db)+z.both
+	third := float64(z.da*mixed) + float64(z.a*z.db) + float64(z.da*z.both) - z.third
+	return z.scale * (float64((third-float64(pi2*(z.db+2*z.da)))*z.sin) + float64((twice+2*mixed-pi2)*z.cos))
+}
+
 // gammaProduct is Γ(a) Γ(b) Γ(c), of numbers whose gammas leave the range by their logarithms.
 func gammaProduct(a, b, c float64) float64 {
 	if max(math.Abs(a), math.Abs(b), c) < 100 && min(math.Abs(a), math.Abs(b)) > 1e-100 {
@@ -347,22 +398,32 @@ func gammaProduct(a, b, c float64) float64 {
 	return gammaSign(a) * gammaSign(b) * kernels.ExpOf(kernels.LgammaOf(a)+kernels.LgammaOf(c)+kernels.LgammaOf(b))
 }
 
-// trigammaRise is (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h: the sum of
-// 1/((x+j) (x+j+h)^2), the far ones by the power series of ψ' in h.
-func trigammaRise(x, h float64) float64 {
+// trigammaRises are (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h, and its derivatives by h and by
+// x: the sums of 1/((x+j) (x+j+h)^2) and of what that is made of it, the far ones by the power series of ψ' in h.
+func trigammaRises(x, h float64) (rise, byH, byX float64) {
 	if math.Abs(h) >= math.Abs(x)/2 {
-		return (-digammaFallOf(x, h)/h - polygammaOf(1, x+h)) / h
+		m, end := -digammaFallOf(x, h)/h, polygammaOf(1, x+h)
+		rise = (m - end) / h
+		byH = -(2*rise + polygammaOf(2, x+h)) / h
+		return rise, byH, byH - (polygammaOf(1, x)+end-2*m)/h/h
 	}
-	near := 0.0
 	for far := 16 * max(math.Abs(h), 2); x < far; x++ {
-		near += 1 / (x * float64((x+h)*(x+h)))
+		u, v := 1/x, 1/(x+h)
+		rise += 1 / (x * float64((x+h)*(x+h)))
+		uv := u * v
+		byH -= float64(2 * uv * v * v)
+		byX -= float64(uv*uv) + float64(2*uv*v*v)
 	}
 	sum, power := 0.0, 0.5 // h^(k-1)/(k+1)!
 	for k := 1.0; k <= 12; k++ {
-		sum -= float64(k*power) * polygammaOf(k+1, x)
-		power *= h / (k + 2)
+		psi := polygammaOf(k+2, x)
+		sum -= float64(float64(k*power) * polygammaOf(k+1, x))
+		byX -= float64(float64(k*power) * psi)
+		power /= k + 2
+		byH -= float64(float64(k*(k+1)*power) * psi)
+		power *= h
 	}
-	return near + sum
+	return rise + sum, byH, byX
 }
 
 // isPole reports whether gamma has a pole at x.
