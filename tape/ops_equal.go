@@ -156,6 +156,9 @@ func (t *Tape) quotientsOf(d, w, slopes, same Ref) quotients {
 	atMost := func(x, y Ref) Ref { return t.apply("less_equal", x, y) }
 
 	n := last(t.Shape(w))
+	if n == 1 {
+		return quotients{z: t.full(t.Const(0), t.down(w)), near: t.Apply(opNear, t.down(w), t.down(w)), own: None}
+	}
 	x, y, dx, dy := t.across(w), t.down(w), t.across(d), t.down(d)
 	gap, rise, most := sub(x, y), sub(dx, dy), t.total(w)
 	limit, size, bend, scale := t.Const(0), t.Const(0), t.Const(0), t.total(d)
@@ -218,6 +221,9 @@ func (t *Tape) limits(slopes Ref) Ref {
 // quotientsWhere are (d_j - d_i)/(w_j - w_i), their limits where w_i and w_j are near to each other, and 0 on the
 // diagonal.
 func (t *Tape) quotientsWhere(d, w, near, limits Ref) Ref {
+	if last(t.Shape(w)) == 1 {
+		return t.full(t.Const(0), t.down(w))
+	}
 	gap := t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w)))
 	z := t.Apply(opWhere, near, limits, t.over(t.Apply(opSub, t.across(d), t.down(d)), gap))
 	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), z, t.Const(0))
