@@ -23,7 +23,7 @@ import (
 //
 // Fourth derivatives are NaN there where something asks the vectors to turn.
 
-var opTurned, opApart, opShares *Op
+var opTurned, opVectorsTurned, opVectorsFactor, opApart, opShares *Op
 
 var equalRows = []Op{
 	// opTurned has in its slope, for vectors i and j of a group, the sum over k of the products of cotangents
@@ -47,6 +47,30 @@ var equalRows = []Op{
 			}
 			g = t.turnedWhere(near, g, z, x, y)
 			return t.symmetrized(t.between(v, g, v))
+		}},
+	// opVectorsTurned has in its slope, for vectors i and j of a group of which nothing is asked, the sum over k of
+	// -2 q_ki c_kj/(w_i - w_k) for a cotangent c; as a function of q it has one, too.
+	{As: &opVectorsTurned, Name: "vectors_turned", Args: "A, F, q, w, near", Hidden: true, Doc: "0, the part of the derivative of eigenvectors where others, of equal eigenvalues, turn", Run: runZeros, Linear: []int{2},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, q, w, near := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3], t.Args(r)[4]
+			switch ct = t.full(ct, r); i {
+			case 0:
+				return t.turnedBeside(a, f, q, ct, w, near)
+			case 2:
+				return t.record(opVectorsFactor, t.Shape(q), Attr{}, a, f, ct, w, near)
+			}
+			return None
+		}},
+	{As: &opVectorsFactor, Name: "vectors_factor", Args: "A, F, X, w, near", Hidden: true, Doc: "0, the cotangent of q in vectors_turned", Run: runZeros, Linear: []int{2},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, x, w, near := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3], t.Args(r)[4]
+			switch ct = t.full(ct, r); i {
+			case 0:
+				return t.turnedBeside(a, f, ct, x, w, near)
+			case 2:
+				return t.record(opVectorsTurned, t.Shape(x), Attr{}, a, f, ct, w, near)
+			}
+			return None
 		}},
 	// opApart is the cotangent of eigenvalues that is taken from that of slopes.
 	{As: &opApart, Name: "apart", Args: "x, y, near, zero, kink", Hidden: true, Doc: "-x*y, of eigenvalues of which some are near to each other", Linear: []int{0, 1},
@@ -94,6 +118,26 @@ var equalRows = []Op{
 			}
 			return None
 		}},
+}
+
+// idle marks the pairs near to each other of vectors of which the cotangent ct asks nothing, so that they may turn into
+// each other; None where ct stands for numbers to come.
+func (t *Tape) idle(ct, near Ref) Ref {
+	if t.seeded(ct) {
+		return None
+	}
+	none := t.apply("equal", t.sumTo(t.apply("abs", ct), []int{-2}, false), t.Const(0))
+	return t.apply("logical_and", near, t.apply("logical_and", t.across(none), t.down(none)))
+}
+
+// turnedBeside is the cotangent of the matrix in vectors_turned.
+func (t *Tape) turnedBeside(a, f, q, x, w, near Ref) Ref {
+	v := t.eigvecs(a, f, None)
+	c := t.within(v, t.symmetrized(x))
+	gap := t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w)))
+	over := t.Apply(opWhere, near, t.Const(0), t.over(t.Apply(opMul, t.Const(-2), q), gap))
+	lines := t.apply("logical_and", near, t.offDiagonal(last(t.Shape(w))))
+	return t.between(v, t.Apply(opWhere, lines, t.symmetrized(t.mm(over, c, true, false)), t.Const(0)), v)
 }
 
 // takenApart is -x*y.

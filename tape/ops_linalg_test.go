@@ -790,6 +790,27 @@ func TestEqualThird(t *testing.T) {
 	}
 }
 
+// TestVectorsBesideEqual: second derivatives of an eigenvector are there where others belong to equal eigenvalues.
+func TestVectorsBesideEqual(t *testing.T) {
+	const program = "n = shape(A)[0]; i = arange(n)[:, newaxis]; j = arange(n); D = cos(3*i + 5*j); E = sin(2*i - j + 1);" +
+		"f(x, y) { B = A + x*(D + D.T) + y*(E + E.T); %s }; "
+	const turned = "(eye(4) - 2*outer(cos(arange(4)), cos(arange(4)))/sum(cos(arange(4))^2))" // orthogonal
+	for _, a := range []string{
+		"ones((3, 3))", "diag([1, 1, 4])", "outer([0.1, 0.3, 0.7], [0.1, 0.3, 0.7])", turned + " @ diag([1, 1, 1, 3]) @ " + turned,
+		"[[2, 1, 0, 1], [1, 2, 1, 0], [0, 1, 2, 1], [1, 0, 1, 2]]", // a cycle
+	} {
+		for _, d := range []string{"grad(f(x, y), x)", "grad(grad(f(x, y), x), y)", "grad(grad(f(x, y), x), x)", "jvp(grad(f(x, y), x), y, 1)"} {
+			of := func(text string) float64 {
+				return numbers(ask(t, "eval", fmt.Sprintf(program, text)+d, "A="+a, "x=0", "y=0").Targets[0].Value)[0]
+			}
+			got, want := of("sum(cos(j) * eigh(B)[1][:, -1]^2)"), of("P = matrix_power(B, 64); sum(cos(j) * diagonal(P)) / trace(P)")
+			if !(math.Abs(got-want) <= 1e-11*(1+math.Abs(want))) {
+				t.Errorf("%s of the last eigenvector at %s = %v, of powers it is %v", d, a, got, want)
+			}
+		}
+	}
+}
+
 // TestEqualUnknown: derivatives that are not there where eigenvalues or singular values are equal are NaN, whichever way
 // they are taken.
 func TestEqualUnknown(t *testing.T) {

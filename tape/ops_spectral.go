@@ -118,12 +118,23 @@ var spectralRows = []Op{
 				return None
 			}
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
-			w, free := t.eigvals(t.Args(r)[0], t.Args(r)[1]), None
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			w, near, free := t.eigvals(a, f), t.equalEigenvalues(a, f), None
 			if args := t.Args(r); len(args) > 2 {
 				free = args[2]
 			}
-			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, t.equalEigenvalues(t.Args(r)[0], t.Args(r)[1]), free), r))
+			ct = t.full(ct, r)
+			v, idle := r, t.idle(ct, near)
+			if idle != None {
+				v = t.eigvecs(a, f, idle)
+			}
+			m := t.mm(v, ct, true, false)
+			q := t.overGaps(t.skew(m), m, w, near, free)
+			g := t.symmetrized(t.between(v, q, v))
+			if idle == None {
+				return g
+			}
+			return t.Apply(opAdd, g, t.record(opVectorsTurned, t.Shape(g), Attr{}, a, f, q, w, idle))
 		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
