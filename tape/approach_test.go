@@ -282,6 +282,10 @@ func TestApproachBeside(t *testing.T) {
 		{"g = grad(cbrt(x)^3, x); g + floor(-abs(x))", "[0]", unseen},
 		{"g = grad(cbrt(x)^3, x); where(x == 0, 5, g)", "[5]", unseen},
 		{"g = grad(cbrt(x)^3, x); h = g; {a: h, b: sign(x)}", "[1 0]", ""},
+		{"h(v) = hessian(cos(abs(v)), v); [h(x), h(x + 1), h(x)][1:]", "[-0.5403023058681398 -1]", ""}, // several put together
+		{"h(v) = grad(grad(cos(abs(v)), v), v); vmap(h)([x, x + 1])", "[-1 -0.5403023058681398]", ""},
+		{"f(v) { w = sum(cos(abs(v))); hessian(w, v) }; vmap(f)([[x, x + 1], [x + 1, x]])", "[-1 0 0 -0.5403023058681398 -0.5403023058681398 0 0 -1]", ""},
+		{"g = grad(cbrt(x)^3, x); concat([[g, g], [x]])", "[0 0 0]", unseen}, // with something else
 	} {
 		a, err := question(t, "eval", r.text, "x=0").Answer()
 		if err != nil {

@@ -229,12 +229,22 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	return out
 }
 
-// isSlope reports whether r is what a derivative has come to, and no more.
+// isSlope reports whether r is what derivatives have come to, and no more: one, or numbers of several.
 func (lo *lowering) isSlope(r Ref) bool {
-	for lo.t.ins[r].Op() == opAlias && !slices.Contains(lo.slopes, r) {
-		r = lo.t.Args(r)[0]
+	seen := map[Ref]bool{}
+	for list := []Ref{r}; len(list) > 0; {
+		r, list = list[len(list)-1], list[:len(list)-1]
+		if seen[r] || slices.Contains(lo.slopes, r) {
+			continue
+		}
+		seen[r] = true
+		args := lo.t.Args(r)
+		if op := lo.t.ins[r].Op(); op != opAlias && !op.moves() || len(args) == 0 {
+			return false
+		}
+		list = append(list, args...)
 	}
-	return slices.Contains(lo.slopes, r)
+	return true
 }
 
 // ofSlopes reports whether ys are made of what derivatives have come to.
