@@ -1110,3 +1110,23 @@ func TestSideBySide(t *testing.T) {
 		t.Errorf("a singular matrix of a batch: %v", err)
 	}
 }
+
+// TestFactorsOfBoth: a solution and a determinant of one matrix read the same factors, which say what rounding has left whatever is
+// asked for first.
+func TestFactorsOfBoth(t *testing.T) {
+	for _, text := range []string{"sum(solve(A, y)) + slogdet(A)[1]", "slogdet(A)[1] + sum(solve(A, y))"} {
+		s, want, err := recorded(question(t, "grad", text, "A=randn(20, 20) + 9*eye(20)", "y=ones(20)"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rests []bool
+		for _, r := range s.t.plan(want).order {
+			if s.t.ins[r].Op() == opLU {
+				rests = append(rests, s.t.Attr(r).Flag)
+			}
+		}
+		if !slices.Equal(rests, []bool{true}) {
+			t.Errorf("the gradient of %s reads factors that say what is left: %v", text, rests)
+		}
+	}
+}

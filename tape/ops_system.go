@@ -279,13 +279,20 @@ func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 
 func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
 
-// luAndRest is lu for determinants, whose factors also say what rounding has left, unless others are there.
+// luAndRest is lu for determinants, whose factors also say what rounding has left. Those that a solution asked for before do so
+// from here on, unless they are known: a Gaussian process over 60 points takes .9 of the time.
 func (t *Tape) luAndRest(a Ref) Ref {
 	s := t.Shape(a)
-	if n := last(s); matrix.KeepsRest(n) {
-		return t.factorsAs(opLU, plus(s, -2, n+1), Attr{Flag: true}, a)
+	n := last(s)
+	if !matrix.KeepsRest(n) {
+		return t.lu(a)
 	}
-	return t.lu(a)
+	s = plus(s, -2, n+1)
+	f := t.factorsAs(opLU, s, Attr{Flag: true}, a)
+	if in := &t.ins[f]; !t.Attr(f).Flag && !t.known(f) {
+		in.shape, in.attr = t.shapeID(s), t.newAttr(Attr{Flag: true})
+	}
+	return f
 }
 
 // restOf is what factors say that rounding has left, if they do.
