@@ -335,7 +335,11 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 		lo.off = off
 		want := t.Shape(refs[1+i])
 		if s, ok := broadcast(t.Shape(out), want); !ok || !s.Equal(want) {
-			lo.fail(g.def.Bodies[i], "shape", "the gradient of %s for %s has shape %v, the argument has %v", g.def.Name, g.def.Params[i].Name, t.Shape(out), want)
+			hint, name := "", g.def.Params[i].Name
+			if s, ok := broadcast(want, t.Shape(out)); ok && s.Equal(t.Shape(out)) && s.Equal(t.Shape(v)) {
+				hint = name + " is repeated over the axes that it lacks, or has one of: its gradient is the sum over these"
+			}
+			lo.advise(g.def.Bodies[i], "shape", hint, "the gradient of %s for %s has shape %v, the argument has %v", g.def.Name, name, t.Shape(out), want)
 		}
 		return out
 	}
