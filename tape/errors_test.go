@@ -152,7 +152,7 @@ var mistakes = []struct {
 	{text: "jvp(x^2, x, (1, 2))", kind: "shape", msg: "2 tangents for 1 source", line: 1, col: 13, hint: "in brackets: [1, 2]", inputs: xs("x=[1, 2]")},
 	{text: "vjp(x^2, x, (1, 2))", kind: "shape", msg: "has 2 parts, the target has 1", line: 1, col: 13, hint: "in brackets: [1, 2]", inputs: xs("x=[1, 2]")},
 	{text: "vjp(x^2, x, [1, 2])", kind: "shape", msg: "the upstream gradient has shape (2,)", line: 1, col: 13, hint: "an array of shape (3,), or one number for every element of the target", inputs: xs("x=[1, 2, 3]")},
-	{text: "f(a, b) = a*b; gradient f(a, b; g) = g*b, g*a\ngrad(sum(f([1, 2], x)), x)", kind: "shape", msg: "the gradient of f for b has shape (2,), the argument has ()", line: 1, col: 43, hint: "the sum over these", inputs: xs("x=3")},
+	{text: "f(a, b) = a*b; gradient f(a, b; g) = g*b, g*a\ngrad(sum(f([1, 2], x)), x)", kind: "shape", msg: "the gradient of f for b has shape (2,), the argument has ()", line: 1, col: 44, hint: "the sum over these", inputs: xs("x=3")},
 	{text: "f(a) = a^2; gradient f(a; g) = [1, 2]\ngrad(f(x), x)", kind: "shape", msg: "the gradient of f for a has shape (2,)", line: 1, col: 32, inputs: xs("x=3")},
 	// types
 	{text: "f(a) = a; f(1, 2)", kind: "type", msg: "f takes 1 argument, 2 were given", line: 1},
