@@ -43,34 +43,38 @@ var besideRows = []Op{
 		}},
 	// That of left singular vectors has U S⁻² (ctᵀ P - Uᵀ ct₀ U₀ᵀ) N, where U₀ are those of 0; its cotangent of ct is 0
 	// for the same reason.
-	besideVectors(&opBesideLeft, "beside_left", "ct", "0, the part of the derivative of left singular vectors beside them", &opBesideLeftFactor, (*Tape).turnedLeft),
-	besideVectors(&opBesideLeftFactor, "beside_left_factor", "X", "0, the cotangent of ct in beside_left", &opBesideLeft, swapped((*Tape).turnedLeft)),
-	besideVectors(&opBesideRight, "beside_right", "ct", "0, the part of the derivative of right singular vectors beside them", &opBesideRightFactor, (*Tape).turnedRight),
-	besideVectors(&opBesideRightFactor, "beside_right_factor", "X", "0, the cotangent of ct in beside_right", &opBesideRight, swapped((*Tape).turnedRight)),
+	{As: &opBesideLeft, Name: "beside_left", Args: "A, F, ct, zero", Hidden: true, Doc: "0, the part of the derivative of left singular vectors beside them", Run: runZeros, Linear: []int{2}, Adj: besideVectors},
+	{As: &opBesideLeftFactor, Name: "beside_left_factor", Args: "A, F, X, zero", Hidden: true, Doc: "0, the cotangent of ct in beside_left", Run: runZeros, Linear: []int{2}, Adj: besideVectors},
+	{As: &opBesideRight, Name: "beside_right", Args: "A, F, ct, zero", Hidden: true, Doc: "0, the part of the derivative of right singular vectors beside them", Run: runZeros, Linear: []int{2}, Adj: besideVectors},
+	{As: &opBesideRightFactor, Name: "beside_right_factor", Args: "A, F, X, zero", Hidden: true, Doc: "0, the cotangent of ct in beside_right", Run: runZeros, Linear: []int{2}, Adj: besideVectors},
 }
 
-// A besideTurn is the cotangent of a matrix, given its factors, in what is beside its vectors: for their cotangent ct, that of the
-// result x, and where singular values are 0.
-type besideTurn func(t *Tape, a, f, ct, x, zero Ref) Ref
-
-// swapped is of where ct and x have each other's place.
-func swapped(of besideTurn) besideTurn {
-	return func(t *Tape, a, f, ct, x, zero Ref) Ref { return of(t, a, f, x, ct, zero) }
-}
-
-// besideVectors is the row of what is beside singular vectors, linear in an argument of that name, whose cotangent is the other's.
-func besideVectors(as **Op, name, arg, doc string, other **Op, of besideTurn) Op {
-	return Op{As: as, Name: name, Args: "A, F, " + arg + ", zero", Hidden: true, Doc: doc, Run: runZeros, Linear: []int{2},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, x, zero := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			switch ct = t.full(ct, r); i {
-			case 0:
-				return of(t, a, f, x, ct, zero)
-			case 2:
-				return t.record(*other, t.Shape(x), Attr{}, a, f, ct, zero)
-			}
-			return None
-		}}
+// besideVectors is the adjoint of what is beside singular vectors: each is the cotangent of the other's linear argument.
+func besideVectors(t *Tape, r Ref, i int, ct Ref) Ref {
+	a, f, x, zero := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
+	ct = t.full(ct, r)
+	op, other := t.ins[r].Op(), opBesideRight
+	switch op {
+	case opBesideLeft:
+		other = opBesideLeftFactor
+	case opBesideLeftFactor:
+		other = opBesideLeft
+	case opBesideRight:
+		other = opBesideRightFactor
+	}
+	of, y := x, ct // the cotangent of the vectors, and that of the value
+	if op == opBesideLeftFactor || op == opBesideRightFactor {
+		of, y = ct, x
+	}
+	switch {
+	case i == 2:
+		return t.record(other, t.Shape(x), Attr{}, a, f, ct, zero)
+	case i > 0:
+		return None
+	case op == opBesideLeft || op == opBesideLeftFactor:
+		return t.turnedLeft(a, f, of, y, zero)
+	}
+	return t.turnedRight(a, f, of, y, zero)
 }
 
 // turnedLeft is the cotangent of the matrix in beside_left, for a cotangent ct of left vectors and one of the result.
