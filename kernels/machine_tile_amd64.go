@@ -21,14 +21,11 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 // them, or have a number for each. Nil also where there are not registers enough to know where all of those are.
 func FuseRows(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
 	at := map[int32]bool{} // by column apart
-	for i := range lines {
-		l := &lines[i]
-		for _, p := range append(l.Arg[:l.args():l.args()], l.Dst) {
-			if c := column(p); c == Apart || c == Along || c == OfTile {
-				at[p] = true
-			}
+	eachPlace(lines, func(p int32) {
+		if c := column(p); c == Apart || c == Along || c == OfTile {
+			at[p] = true
 		}
-	}
+	})
 	if len(at) >= len(pointers) { // one is for what is in line
 		return nil, Call{}
 	}
@@ -56,18 +53,11 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	_, size := width.elements(single)
 	var room [64]int32
 	layout := append(room[:0], int32(stride), size)
-	note := func(p int32) {
+	eachPlace(lines, func(p int32) {
 		if c := column(p); c != InLine {
 			layout = append(layout, p, int32(c))
 		}
-	}
-	for i := range lines {
-		l := &lines[i]
-		for _, p := range l.Arg[:l.args()] {
-			note(p)
-		}
-		note(l.Dst)
-	}
+	})
 	layout = appendPieces(layout, pieces)
 	if x := madeBefore(layout, lines); x != nil {
 		return x, Call{entry: x.entry}
@@ -81,6 +71,17 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		return nil, Call{}
 	}
 	return x, Call{entry: x.entry}
+}
+
+// eachPlace visits the columns that lines name, line by line.
+func eachPlace(lines []Line, visit func(p int32)) {
+	for i := range lines {
+		l := &lines[i]
+		for _, p := range l.Arg[:l.args()] {
+			visit(p)
+		}
+		visit(l.Dst)
+	}
 }
 
 // elements are how many numbers a vector has, and their bytes.

@@ -36,7 +36,6 @@ func (l *loop) along(n int, varies []bool, limit int64) *alongLoop {
 	b := *l
 	x := &alongLoop{loop: &b, varies: slices.Clone(varies), fixed: len(l.consts)}
 	b.body = l.body.copied(len(l.body.ins), limit)
-	b.body.along = true
 	b.next, b.consts, b.adds, b.sums = slices.Clone(l.next), slices.Clone(l.consts), slices.Clone(l.adds), slices.Clone(l.sums)
 	b.codes, b.many = &loopCodes{known: true, planned: true}, false
 	batch := b.body.setID([]int32{int32(b.body.NewAxis(n))})

@@ -115,7 +115,7 @@ func (t *Tape) copied(n int, limit int64) *Tape {
 		c.big = make(map[Ref][]float64, len(t.big))
 	}
 	maps.Copy(c.big, t.big)
-	c.DType, c.Limit, c.along, c.isStep = t.DType, limit, t.along, true
+	c.DType, c.Limit, c.isStep = t.DType, limit, true
 	return c
 }
 

@@ -37,7 +37,7 @@ var leastMoved = kernels.SumBlock/4 + 1
 // copies go point by point. Jacobians and Hessians through 200 steps of the heat equation on rings of 10 to 60, of 1025 to 2048
 // numbers, take half the time, those of Lorenz' equations of 1996 on a ring of 40 .58 and .46.
 func (t *Tape) leastRead() int {
-	if t.along || t.wide > 1 || len(t.axes) > 0 {
+	if t.wide > 1 || len(t.axes) > 0 {
 		return max(leastMoved/4, min(leastMoved, 2)) // single numbers are not read so
 	}
 	return leastMoved

@@ -33,10 +33,10 @@ var equalRows = []Op{
 			args := t.Args(r)
 			a, f, x, z, own, w, near := args[0], args[1], args[2], args[3], args[4], args[5], args[6]
 			ct = t.full(ct, r)
-			if i != 0 {
-				if i == 2 {
-					return t.record(opTurned, t.Shape(r), Attr{}, a, f, ct, z, own, w, near)
-				}
+			switch {
+			case i == 2:
+				return t.record(opTurned, t.Shape(r), Attr{}, a, f, ct, z, own, w, near)
+			case i > 0:
 				return None
 			}
 			v := t.eigvecs(a, f, None)
@@ -50,28 +50,8 @@ var equalRows = []Op{
 		}},
 	// opVectorsTurned has in its slope, for vectors i and j of a group of which nothing is asked, the sum over k of
 	// -2 q_ki c_kj/(w_i - w_k) for a cotangent c; as a function of q it has one, too.
-	{As: &opVectorsTurned, Name: "vectors_turned", Args: "A, F, q, w, near", Hidden: true, Doc: "0, the part of the derivative of eigenvectors where others, of equal eigenvalues, turn", Run: runZeros, Linear: []int{2},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, q, w, near := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3], t.Args(r)[4]
-			switch ct = t.full(ct, r); i {
-			case 0:
-				return t.turnedBeside(a, f, q, ct, w, near)
-			case 2:
-				return t.record(opVectorsFactor, t.Shape(q), Attr{}, a, f, ct, w, near)
-			}
-			return None
-		}},
-	{As: &opVectorsFactor, Name: "vectors_factor", Args: "A, F, X, w, near", Hidden: true, Doc: "0, the cotangent of q in vectors_turned", Run: runZeros, Linear: []int{2},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, x, w, near := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3], t.Args(r)[4]
-			switch ct = t.full(ct, r); i {
-			case 0:
-				return t.turnedBeside(a, f, ct, x, w, near)
-			case 2:
-				return t.record(opVectorsTurned, t.Shape(x), Attr{}, a, f, ct, w, near)
-			}
-			return None
-		}},
+	{As: &opVectorsTurned, Name: "vectors_turned", Args: "A, F, q, w, near", Hidden: true, Doc: "0, the part of the derivative of eigenvectors where others, of equal eigenvalues, turn", Run: runZeros, Linear: []int{2}, Adj: vectorsTurned},
+	{As: &opVectorsFactor, Name: "vectors_factor", Args: "A, F, X, w, near", Hidden: true, Doc: "0, the cotangent of q in vectors_turned", Run: runZeros, Linear: []int{2}, Adj: vectorsTurned},
 	// opApart is the cotangent of eigenvalues that is taken from that of slopes.
 	{As: &opApart, Name: "apart", Args: "x, y, near, zero, kink", Hidden: true, Doc: "-x*y, of eigenvalues of which some are near to each other", Linear: []int{0, 1},
 		Run: func(c *run) {
@@ -118,6 +98,23 @@ var equalRows = []Op{
 			}
 			return None
 		}},
+}
+
+// vectorsTurned is the adjoint of vectors_turned and vectors_factor: each is the cotangent of the other's linear argument.
+func vectorsTurned(t *Tape, r Ref, i int, ct Ref) Ref {
+	a, f, x, w, near := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3], t.Args(r)[4]
+	ct = t.full(ct, r)
+	other, q, y := opVectorsFactor, x, ct
+	if t.ins[r].Op() == opVectorsFactor {
+		other, q, y = opVectorsTurned, ct, x
+	}
+	switch i {
+	case 0:
+		return t.turnedBeside(a, f, q, y, w, near)
+	case 2:
+		return t.record(other, t.Shape(x), Attr{}, a, f, ct, w, near)
+	}
+	return None
 }
 
 // idle marks the pairs near to each other of vectors of which the cotangent ct asks nothing, so that they may turn into

@@ -204,14 +204,14 @@ func (t *Tape) bendOf(a, f, d, slopes, zero, kink Ref, check bool) *bend {
 	if slopes != None {
 		b.edge = t.diagonal(slopes, 0, nil)
 	}
-	size := t.total(t.full(b.edge, b.s))
+	slope := b.edge
 	b.edge = t.Apply(opWhere, kink, t.Const(0), b.edge)
 	b.kept = t.Apply(opWhere, zero, t.Apply(opZMul, b.edge, b.s), d)
 	b.both = t.apply("logical_and", t.across(zero), t.down(zero))
 	b.atZero = t.across(b.edge)
 	if check {
 		apart := t.apply("abs", t.Apply(opSub, t.across(b.edge), t.down(b.edge)))
-		alike := t.apply("less_equal", apart, t.Apply(opMul, t.Const(1e-8), size))
+		alike := t.apply("less_equal", apart, t.Apply(opMul, t.Const(1e-8), t.total(t.full(slope, b.s))))
 		b.atZero = t.Apply(opWhere, alike, b.atZero, t.Const(math.NaN()))
 	}
 	one := t.Const(1)

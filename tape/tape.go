@@ -119,7 +119,6 @@ type Tape struct {
 	sloping      bool     // whether slopes of eigenvalues are being recorded
 	seeds        []Ref    // what stands for the cotangents of derivatives along directions, while these are recorded
 	isBody       bool     // the body of a loop: placeholders have no values
-	along        bool     // the body of one whose steps take many points
 	wide         int      // and at how many points steps may run together while their way back is recorded,
 	forth        Ref      // before which is what has no cotangent
 	forks        *forks   // conditions in that body
