@@ -145,6 +145,9 @@ type Leaf struct {
 	vectors int // how many registers of vectors it may change, from the first on
 }
 
+// restLanes is StepLanes where there is no machine code.
+const restLanes = 8
+
 // LeafOf is the leaf of a kernel's scalar twin, of one, two or three arguments; false: it
 // has none here.
 func LeafOf[F any](twin F, args int) (Leaf, bool) {

@@ -28,7 +28,7 @@ func TestMadeBefore(t *testing.T) {
 			return m
 		}
 	}
-	makers := []func([]Line) *Machine{MakeSteps, fused(8, 0, Apart), fused(16, 0, Apart), fused(8, 1, Apart), fused(8, 9, Apart), fused(8, 0, Number)}
+	makers := []func([]Line) *Machine{MakeSteps, MakeLanes, fused(8, 0, Apart), fused(16, 0, Apart), fused(8, 1, Apart), fused(8, 9, Apart), fused(8, 0, Number)}
 	if MakeSteps(lines(DoAdd, true)) == nil {
 		t.Skip("no machine code on this tier")
 	}

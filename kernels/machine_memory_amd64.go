@@ -11,7 +11,10 @@ import (
 
 // A Machine is machine code in memory of its own, which is given back when nobody has
 // the Machine any more.
-type Machine struct{ entry uintptr }
+type Machine struct {
+	entry uintptr
+	lanes int // of MakeSteps and MakeLanes: the numbers in a column for a step
+}
 
 // noMachine is set where the system gives no memory for code, as hardened ones do.
 var noMachine atomic.Bool
@@ -35,7 +38,7 @@ func (c *code) finish() *Machine {
 		noMachine.Store(true)
 		return nil
 	}
-	x := &Machine{uintptr(unsafe.Pointer(unsafe.SliceData(mem)))}
+	x := &Machine{entry: uintptr(unsafe.Pointer(unsafe.SliceData(mem)))}
 	runtime.AddCleanup(x, func(mem []byte) { syscall.Munmap(mem) }, mem)
 	return x
 }

@@ -20,5 +20,11 @@ func FusePieces([]Line, int, func(int32) Column, []Piece) (*Machine, Call) { ret
 // MakeSteps has nothing to give here.
 func MakeSteps([]Line) *Machine { return nil }
 
+// MakeLanes has nothing to give here.
+func MakeLanes([]Line) *Machine { return nil }
+
+// StepLanes is how many points are worth taking at once.
+func StepLanes() int { return restLanes }
+
 // Steps does none.
 func (*Machine) Steps(_ []float64, _ [][]float64, from, _ int) int { return from }

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Registers of steps: RBX is where columns begin, R12 the step, R14 where steps end, and at
-// 8(RSP) stands where arrays are. Leaves leave them alone.
+// Registers of steps: RBX is where columns begin, R12 the step, counted in the numbers of a column, R14 where steps end,
+// and at 8(RSP) stands where arrays are. Leaves leave them alone.
 
 // MakeSteps makes code that does lines step by step: in step i columns are at their
 // number plus i. Nil: this machine has no such code, or not for these lines.
@@ -17,11 +17,40 @@ func MakeSteps(lines []Line) *Machine {
 	if widest() == one {
 		return nil
 	}
-	if x := madeBefore(nil, lines); x != nil {
+	return madeSteps(lines, one)
+}
+
+// MakeLanes is MakeSteps for StepLanes points at once, each with numbers of its own: where MakeSteps has a number, there
+// are those of all points side by side. Nil also where lines load.
+func MakeLanes(lines []Line) *Machine {
+	if widest() == one || slices.ContainsFunc(lines, func(l Line) bool { return l.Do == DoLoad }) {
+		return nil
+	}
+	return madeSteps(lines, widest())
+}
+
+// StepLanes is how many points MakeLanes takes at once.
+func StepLanes() int {
+	if w := widest(); w != one {
+		return w.lanes()
+	}
+	return restLanes
+}
+
+func madeSteps(lines []Line, width length) *Machine {
+	var room [1]int32
+	layout := room[:0]
+	if width != one {
+		layout = append(layout, -int32(width))
+	}
+	if x := madeBefore(layout, lines); x != nil {
 		return x
 	}
-	m := &maker{width: one}
-	m.place = func(p int32) operand { return operand{reg: -1, base: rbx, index: r12, scaled: true, at: 8 * p} }
+	lanes := int32(width.lanes())
+	m := &maker{width: width}
+	m.place = func(p int32) operand {
+		return operand{reg: -1, base: rbx, index: r12, scaled: true, at: 8 * lanes * p}
+	}
 	m.number(lines)
 	for i := range lines {
 		m.calls = max(m.calls, lines[i].Leaf.vectors)
@@ -54,13 +83,17 @@ func MakeSteps(lines []Line) *Machine {
 			m.load(c.reg, m.place(v.place))
 		}
 	}
-	m.immediate(0, r12, 1)
+	m.immediate(0, r12, lanes)
 	m.general(cmpWith, r12, register(int8(r14)))
 	m.jump(ifLess, loop)
 	m.mark(end)
 	m.mark(m.odd)
 	m.ret()
-	return remember(nil, lines, m.finish())
+	x := m.finish()
+	if x != nil {
+		x.lanes = int(lanes)
+	}
+	return remember(layout, lines, x)
 }
 
 // carries finds columns that lines read one step behind and gives registers to some that
@@ -108,6 +141,10 @@ func (m *maker) element(l *Line) {
 
 // leaf writes a call. Values that are read later leave the registers that it may change.
 func (m *maker) leaf(l *Line) {
+	if m.width != one {
+		m.leaves(l)
+		return
+	}
 	var moves [][2]int8 // to, from
 	for k := range l.args() {
 		if r := m.arg(k); r != int8(k) {
@@ -115,11 +152,7 @@ func (m *maker) leaf(l *Line) {
 		}
 	}
 	changed := int8(l.Leaf.vectors)
-	for r := range changed {
-		if v := m.in[r]; v >= 0 && m.values[v].uses[len(m.values[v].uses)-1] > m.now {
-			m.save(v)
-		}
-	}
+	m.leave(changed)
 	for len(moves) > 0 {
 		k := slices.IndexFunc(moves, func(a [2]int8) bool {
 			return !slices.ContainsFunc(moves, func(b [2]int8) bool { return b[1] == a[0] })
@@ -139,6 +172,22 @@ func (m *maker) leaf(l *Line) {
 	}
 	m.callTo(l.Leaf.code)
 	m.jump(ifCarry, m.odd)
+	m.lose(changed)
+	v := m.made[m.now]
+	m.in[0], m.values[v].reg = v, 0
+}
+
+// leave saves what is read later and lies in one of the first registers, so many.
+func (m *maker) leave(changed int8) {
+	for r := range changed {
+		if v := m.in[r]; v >= 0 && m.values[v].uses[len(m.values[v].uses)-1] > m.now {
+			m.save(v)
+		}
+	}
+}
+
+// lose forgets what was in the first registers.
+func (m *maker) lose(changed int8) {
 	for r := range changed {
 		if v := m.in[r]; v >= 0 {
 			m.values[v].reg, m.in[r] = -1, free
@@ -146,11 +195,35 @@ func (m *maker) leaf(l *Line) {
 	}
 	m.zeroed = m.zeroed && m.zero >= changed
 	m.locked = 0
-	v := m.made[m.now]
-	m.in[0], m.values[v].reg = v, 0
 }
 
-// Steps does the steps from one to another with the columns in mem. It returns at which it
+// leaves writes a call for each lane, by way of the columns of what is read and made.
+func (m *maker) leaves(l *Line) {
+	for k := range l.args() {
+		if v := m.args[m.now][k]; m.values[v].reg >= 0 {
+			m.save(v)
+		}
+	}
+	changed := int8(l.Leaf.vectors)
+	m.leave(changed)
+	for i := range int32(m.width.lanes()) {
+		lane := func(v int32) operand {
+			at := m.place(m.values[v].place)
+			at.at += 8 * i
+			return at
+		}
+		for k := range l.args() { // VMOVSD
+			m.vector(opcode{m0F, pF2, 0x10, 0}, one, int8(k), 0, lane(m.args[m.now][k]), 0, false, -1)
+		}
+		m.callTo(l.Leaf.code)
+		m.jump(ifCarry, m.odd)
+		m.vector(opcode{m0F, pF2, 0x11, 0}, one, 0, 0, lane(m.made[m.now]), 0, false, -1)
+	}
+	m.lose(changed)
+	m.values[m.made[m.now]].saved = true
+}
+
+// Steps does the steps from one to another with the columns in mem, of as many points as it was made for. It returns at which it
 // is: where that is not to, a line could not be done, and Go does the step. An array that
 // lines load from is where it begins and how many numbers it has.
 func (x *Machine) Steps(mem []float64, arrays [][]float64, from, to int) int {
@@ -159,9 +232,9 @@ func (x *Machine) Steps(mem []float64, arrays [][]float64, from, to int) int {
 	for _, a := range arrays {
 		list = append(list, span{unsafe.SliceData(a), len(a)})
 	}
-	at := runSteps(x.entry, unsafe.SliceData(mem), unsafe.SliceData(list), from, to)
+	at := runSteps(x.entry, unsafe.SliceData(mem), unsafe.SliceData(list), from*x.lanes, to*x.lanes)
 	runtime.KeepAlive(x)
-	return at
+	return at / x.lanes
 }
 
 type span struct {

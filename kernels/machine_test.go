@@ -333,7 +333,11 @@ func TestSteps(t *testing.T) {
 		t.Skip("no machine code on this tier")
 	}
 	rng := rand.New(rand.NewPCG(3, 2))
-	for round := range 400 {
+	for round := range 800 {
+		lanes, made := 1, MakeSteps
+		if round >= 400 {
+			lanes, made = StepLanes(), MakeLanes
+		}
 		columns := 1 + rng.IntN(5)
 		lines, places := someLines(rng, 1+rng.IntN(50), columns, false)
 		const batch = 40
@@ -356,7 +360,7 @@ func TestSteps(t *testing.T) {
 				a[i] = odd(rng)
 			}
 		}
-		if rng.IntN(2) == 0 {
+		if lanes == 1 && rng.IntN(2) == 0 {
 			k := rng.IntN(len(lines))
 			lines[k] = Line{Do: DoLoad, Dst: lines[k].Dst, Arg: [3]int32{8}, Keep: lines[k].Keep, Array: int32(rng.IntN(2))}
 		}
@@ -371,11 +375,11 @@ func TestSteps(t *testing.T) {
 				l.Leaf, _ = LeafOf(PowOf, 2)
 			}
 		}
-		m := MakeSteps(lines)
+		m := made(lines)
 		if m == nil {
 			t.Fatal("no code")
 		}
-		mem := make([]float64, places*batch+8)
+		mem := make([]float64, (places*batch+8)*lanes)
 		for i := range mem {
 			mem[i] = odd(rng)
 		}
@@ -406,11 +410,13 @@ func TestSteps(t *testing.T) {
 					want[int(l.Dst)+i] = a[j]
 					continue
 				}
-				var v [3]float64
-				for j := range l.args() {
-					v[j] = want[int(l.Arg[j])+i]
+				for lane := range lanes {
+					var v [3]float64
+					for j := range l.args() {
+						v[j] = want[(int(l.Arg[j])+i)*lanes+lane]
+					}
+					want[(int(l.Dst)+i)*lanes+lane] = lineOf(l, v)
 				}
-				want[int(l.Dst)+i] = lineOf(l, v)
 			}
 		}
 		if at := m.Steps(mem, arrays, from, to); leaves && at < stop {
@@ -419,8 +425,8 @@ func TestSteps(t *testing.T) {
 			t.Fatalf("round %d: stopped at %d, want %d", round, at, stop)
 		}
 		for k := range lines {
-			for i := from; i < stop && lines[k].Keep; i++ {
-				if at := int(lines[k].Dst) + i; !sameBits(mem[at], want[at]) {
+			for i := from * lanes; i < stop*lanes && lines[k].Keep; i++ {
+				if at := int(lines[k].Dst)*lanes + i; !sameBits(mem[at], want[at]) {
 					t.Fatalf("round %d: line %d, step %d: %v, want %v\n%s", round, k, i, mem[at], want[at], printed(lines))
 				}
 			}

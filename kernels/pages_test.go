@@ -151,14 +151,17 @@ func TestMachineReads(t *testing.T) {
 			}
 			// Steps: all columns in one page, the last one to its end
 			const batch = 12
-			lines, places = someLines(rng, 1+rng.IntN(20), 1+rng.IntN(5), false)
-			for i := range lines {
-				l := &lines[i]
-				l.Dst, l.Keep = batch*l.Dst, true
-				for k := range l.Arg {
-					l.Arg[k] *= batch
+			apart := func(by int32) {
+				for i := range lines {
+					l := &lines[i]
+					l.Dst, l.Keep = by*l.Dst, true
+					for k := range l.Arg {
+						l.Arg[k] *= by
+					}
 				}
 			}
+			lines, places = someLines(rng, 1+rng.IntN(20), 1+rng.IntN(5), false)
+			apart(batch)
 			mem := pages[0].last(places * batch)
 			for i := range mem {
 				mem[i] = odd(rng)
@@ -169,6 +172,10 @@ func TestMachineReads(t *testing.T) {
 				mem[i] = float64(rng.IntN(9) - 4)
 			}
 			MakeSteps(lines).Steps(mem, arrays, 0, batch)
+			const few = 4
+			lines, places = someLines(rng, 1+rng.IntN(10), 1+rng.IntN(5), false)
+			apart(few)
+			MakeLanes(lines).Steps(pages[0].last(places*few*StepLanes()), nil, 0, few)
 		}
 	})
 }

@@ -31,7 +31,7 @@
 //     and what of them does not wait for the step before runs for many at once (loop_blocks.go);
 //     what waits is a list of kernels' calls where it is small (loop_steady.go), in which tile
 //     programs read what is moved where it is (loop_steady_reads.go, loop_steady_program.go). Rows
-//     of derivatives through a loop go through its steps together (loop_along.go). A
+//     of derivatives through a loop go through its steps together (loop_along.go), or as lanes of its code (loop_lanes.go). A
 //     vector that a program takes apart number by number is put together once on the way back
 //     (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse,
@@ -74,7 +74,7 @@
 //	loop_code loop_nodes loop_split loop_emit           their code,
 //	loop_run loop_places loop_count loop_machine        which runs many steps at a time, or as machine code;
 //	loop_choice loop_planned* loop_blocks* loop_rights  steps that are planned,
-//	loop_along loop_unread                              also for many rows of derivatives at once, and without
+//	loop_along loop_lanes* loop_unread                  also for many rows of derivatives at once, and without
 //	                                                    what nobody reads,
 //	loop_steady*                                        or lists of kernels' calls
 //	series series_*                                     derivatives of high order

@@ -48,6 +48,7 @@ type loop struct {
 	at      []int        // where these parts begin in the value of the loop, and where the last ends
 
 	codes *loopCodes // of a loop that is an instruction
+	lanes int        // points that its code takes at once; 0: one
 
 	// Of a loop with forks, what the carried values depend on in the end, then outs: a bit
 	// for each argument that is active. nil: on all that they may depend on.

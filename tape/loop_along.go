@@ -43,7 +43,7 @@ func (l *loop) along(n int, varies []bool, limit int64) *alongLoop {
 		return nil
 	}
 	x.level(batch)
-	if x.takes = x.together(); planCosts*x.takes >= apart {
+	if x.takes = x.together(); planCosts*x.takes >= apart || l.lanesWin(n, work, planCosts*x.takes) {
 		return nil
 	}
 	for _, r := range slices.Concat(b.next, b.outs) {
@@ -221,7 +221,7 @@ func wholeLoop(c *run, b *batch, out []float64, data [][]float64) bool {
 	along := func(n int) *alongLoop { return l.codes.along(l, n, varies, t.Limit) }
 	x := along(b.n)
 	if x == nil {
-		return false
+		return c.inLanes(b, out, data)
 	}
 	if parts := min(c.threads, b.n); parts > 1 && x.takes >= leastShared && x.stays(parts) && along(b.n/parts) != nil && along((b.n+parts-1)/parts) != nil {
 		pool.Run(parts, parts, func(i int) {

@@ -56,6 +56,8 @@ type loopCodes struct {
 	idle           []*plannedStep // plans of them that nobody uses
 
 	wide []alongKey // loops whose steps take all points of a batch
+
+	inLanes laneCodes
 }
 
 // steps is a plan of l's steps that nobody else uses; nil where they have code.
@@ -120,8 +122,10 @@ type loopPlace struct {
 	at, wide, size int
 }
 
-// part are the numbers of the place in a value.
-func (p *loopPlace) part(v []float64) []float64 { return v[p.at : p.at+p.wide] }
+// part are the numbers of the place in a value of so many lanes.
+func (p *loopPlace) part(v []float64, lanes int) []float64 {
+	return v[p.at*lanes : (p.at+p.wide)*lanes]
+}
 
 // A loopStage is one operation on columns, or a knot of operations step by step.
 type loopStage struct {

@@ -99,7 +99,7 @@ func (w waiting) step(t *Tape, n int) {
 // steps, if those are not more than most.
 func (c *loopCodes) count(carry, consts, arrays [][]float64, most int, check func()) int {
 	code := c.after(0)
-	x := code.newRun(carry, consts, arrays)
+	x := code.newRun(carry, consts, arrays, nil)
 	defer arena64.give(x.mem)
 	s := code.stages[0]
 	cond := x.mem[code.extra[0]:]

@@ -384,7 +384,7 @@ func (c *course) steps(hits []Ref, visit func(path int32, hit func(k int) bool) 
 		return out
 	}
 	code := codesOf(l.compile(true, extra...)).after(l.n)
-	x := code.newRun(data(ro.inits), data(ro.args), data(ro.vecs))
+	x := code.newRun(data(ro.inits), data(ro.args), data(ro.vecs), nil)
 	defer arena64.give(x.mem)
 	i := 0
 	hit := func(k int) bool { return x.mem[int(code.extra[k])+i] != 0 }

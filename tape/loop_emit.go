@@ -79,7 +79,8 @@ func (m *loopMaker) columns() {
 			total += n.size
 		}
 	}
-	c.batch = min(max(loopColumns/total&^7, min(64, mostColumns/total), 1), tileSize, max(l.n, 1))
+	lanes := l.width()
+	c.batch = min(max(loopColumns/(total*lanes)&^7, min(64, mostColumns/(total*lanes)), 1), tileSize, max(l.n, 1))
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
 			c.size += wholeLines(n.size) // the step before, and room between columns

@@ -54,7 +54,7 @@ func (c *loopCode) hastened(steps int) *loopCode {
 			s := c.stages[to]
 			h.column(s.dst - int32(s.size)).left = int32(from) + 1
 		}
-		if n := to - from; n > 1 && worthMaking(n, steps, columnSaves) {
+		if n := to - from; n > 1 && worthMaking(n, steps*c.lanes(), columnSaves) {
 			if s := h.fuse(from, to); s != nil {
 				fast.stages = append(fast.stages, s)
 				continue
@@ -203,7 +203,7 @@ func (h *hastening) fuse(from, to int) *loopStage {
 			l.Arg[k] = s.arg[k] - first
 		}
 	}
-	m, call := kernels.Fuse(lines, 1, func(int32) kernels.Column { return kernels.InLine })
+	m, call := kernels.Fuse(lines, h.c.lanes(), func(int32) kernels.Column { return kernels.InLine })
 	if m == nil {
 		return nil
 	}
@@ -213,7 +213,8 @@ func (h *hastening) fuse(from, to int) *loopStage {
 // machine is the machine code of stage at, a knot, or nil where there is none.
 func (h *hastening) machine(at int) *kernels.Machine {
 	s := h.c.stages[at]
-	if len(s.knot) == 1 && s.knot[0].kind == loopAdd {
+	lanes := h.c.lanes()
+	if len(s.knot) == 1 && s.knot[0].kind == loopAdd && lanes == 1 {
 		return nil // accumulate
 	}
 	lines := h.listed(len(s.knot))
@@ -227,6 +228,9 @@ func (h *hastening) machine(at int) *kernels.Machine {
 		if l.Do == kernels.DoNothing {
 			return nil
 		}
+	}
+	if lanes > 1 {
+		return kernels.MakeLanes(lines)
 	}
 	return kernels.MakeSteps(lines)
 }

@@ -12,6 +12,7 @@ type loopRun struct {
 	*loopCode
 	mem    []float64
 	arrays [][]float64
+	wide   []bool    // by array, then by column: it has the numbers of each lane; nil: all have
 	spread []float64 // arguments that are one number, in the shape of the result
 	works  []*run    // of general operations
 }
@@ -24,32 +25,39 @@ type badLoad struct {
 }
 
 // newRun fills in what does not change: numbers, constants, and what is carried into
-// the first step. The memory is the arena's.
-func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
-	x := &loopRun{loopCode: c, mem: arena64.take(c.size), arrays: arrays}
-	fill := func(col int32, v []float64) {
-		m := x.mem[col : int(col)+c.batch*len(v)]
-		for n := copy(m, v); n < len(m); { // twice as much each time
+// the first step. The memory is the arena's. Where there are lanes, constants and what is carried have
+// the numbers of each, and those arrays and columns that are wide.
+func (c *loopCode) newRun(carry, consts, arrays [][]float64, wide []bool) *loopRun {
+	lanes := c.l.width()
+	x := &loopRun{loopCode: c, mem: arena64.take(c.size * lanes), arrays: arrays, wide: wide}
+	fill := func(col int32, v []float64, wide bool) {
+		n := len(v)
+		if !wide {
+			n *= lanes
+		}
+		m := x.mem[int(col)*lanes:][:c.batch*n]
+		x.put(m, v, wide)
+		for n < len(m) { // twice as much each time
 			n += copy(m[n:], m[:n])
 		}
 	}
 	for _, f := range c.numbers {
-		fill(f.col, f.v)
+		fill(f.col, f.v, lanes == 1)
 	}
 	for i := range c.consts {
 		p := &c.consts[i]
-		fill(p.col, p.part(consts[p.of]))
+		fill(p.col, p.part(consts[p.of], lanes), true)
 	}
 	for _, f := range c.fixed {
-		fill(f.col, arrays[f.array][f.at:f.at+f.wide])
+		fill(f.col, x.numbersOf(f.array, arrays[f.array], f.at, f.wide), x.isWide(f.array))
 	}
 	for i := range c.next {
 		p := &c.next[i]
-		copy(x.mem[int(p.col)-p.wide:p.col], p.part(carry[p.of]))
+		copy(x.lanesOf(p.col-int32(p.wide), p.wide), p.part(carry[p.of], lanes))
 	}
 	for _, i := range c.still {
 		p := &c.next[i]
-		fill(p.col, p.part(carry[p.of]))
+		fill(p.col, p.part(carry[p.of], lanes), true)
 	}
 	return x
 }
@@ -57,10 +65,33 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 // runLoop runs all steps.
 func runLoop(c *run) {
 	l := c.attr.Loop
+	defer l.explain(c)
+	if steps := l.steps(c.t.Limit); steps != nil {
+		steps.run(c, l.sumsOf(c))
+		l.codes.give(steps)
+		return
+	}
+	l.code(l.n).run(c, nil)
+}
+
+// explain fails for the run where an index in it was out of range.
+func (l *loop) explain(c *run) {
+	if p := recover(); p != nil {
+		if b, ok := p.(*badLoad); ok && b.step < 0 {
+			c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n), "")
+		} else if ok {
+			c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n)+", in step "+itoa(l.before+b.step)+" of the loop", "")
+		}
+		panic(p)
+	}
+}
+
+// sumsOf are the sums in the value of c, with what they start from.
+func (l *loop) sumsOf(c *run) [][]float64 {
 	starts := c.args[len(c.args)-l.starts():]
 	sums := make([][]float64, len(l.sums))
 	for i, s := range l.sums {
-		sums[i] = c.out[l.sumAt(i):l.sumAt(i+1)]
+		sums[i] = c.out[l.sumAt(i)*l.width() : l.sumAt(i+1)*l.width()]
 		if s.from {
 			copy(sums[i], starts[0])
 			starts = starts[1:]
@@ -68,24 +99,17 @@ func runLoop(c *run) {
 			clear(sums[i])
 		}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if b, ok := p.(*badLoad); ok && b.step < 0 {
-				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n), "")
-			} else if ok {
-				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n)+", in step "+itoa(l.before+b.step)+" of the loop", "")
-			}
-			panic(p)
-		}
-	}()
-	if steps := l.steps(c.t.Limit); steps != nil {
-		steps.run(c, sums)
-		l.codes.give(steps)
-		return
-	}
-	code := l.code(l.n)
-	x := code.newRun(l.split(c.args))
+	return sums
+}
+
+// run runs all steps. Where there are lanes, the value and the arguments have the numbers of each, but for those arrays and
+// columns that are not wide.
+func (code *loopCode) run(c *run, wide []bool) {
+	l, lanes := code.l, code.l.width()
+	sums := l.sumsOf(c)
+	carry, consts, arrays := l.split(c.args)
 	columns := l.columnsOf(c.args)
+	x := code.newRun(carry, consts, arrays, wide)
 	for from := 0; from < l.n; from += code.batch {
 		if c.t.check != nil && from/code.batch&255 == 255 {
 			c.t.check()
@@ -95,16 +119,24 @@ func runLoop(c *run) {
 		x.steps(from, n)
 		for i := range code.outs {
 			p := &code.outs[i]
-			l.write(c.out[l.outAt(p.of):l.outAt(p.of+1)], x.mem[p.col:], from, n, p)
+			if out, src := c.out[l.outAt(p.of)*lanes:l.outAt(p.of+1)*lanes], x.mem[int(p.col)*lanes:]; lanes > 1 {
+				x.putLanes(out, src, from, n, p)
+			} else {
+				l.write(out, src, from, n, p)
+			}
 		}
 		for i, ps := range code.adds {
-			x.add(sums[i], ps, code.apart[i], from, n)
+			if lanes > 1 {
+				x.addLanes(sums[i], ps, code.apart[i], from, n)
+			} else {
+				x.add(sums[i], ps, code.apart[i], from, n)
+			}
 		}
 		x.carry(n)
 	}
 	for i := range code.next {
 		p := &code.next[i]
-		copy(p.part(c.out[l.nextAt(p.of):]), x.mem[int(p.col)-p.wide:p.col])
+		copy(p.part(c.out[l.nextAt(p.of)*lanes:], lanes), x.lanesOf(p.col-int32(p.wide), p.wide))
 	}
 	arena64.give(x.mem)
 }
@@ -132,11 +164,24 @@ func (l *loop) starts() int {
 	return n
 }
 
+// lanes is how many there are.
+func (c *loopCode) lanes() int { return c.l.width() }
+
+// lanesOf are n numbers of a column, in all lanes.
+func (x *loopRun) lanesOf(col int32, n int) []float64 {
+	lanes := x.lanes()
+	return x.mem[int(col)*lanes:][:n*lanes]
+}
+
 // take reads what the loop's columns have for the n steps after from others.
 func (x *loopRun) take(columns [][]float64, from, n int) {
 	for i := range x.columns {
 		p := &x.columns[i]
-		x.l.read(x.mem[p.col:int(p.col)+n*p.wide], columns[p.of], from, p)
+		if dst := x.lanesOf(p.col, n*p.wide); x.lanes() > 1 {
+			x.takeLanes(dst, columns[p.of], from, n, p)
+		} else {
+			x.l.read(dst, columns[p.of], from, p)
+		}
 	}
 }
 
@@ -152,15 +197,19 @@ func (l *loop) step(i int) int {
 func (x *loopRun) carry(n int) {
 	for i := range x.next {
 		p := &x.next[i]
-		copy(x.mem[int(p.col)-p.wide:p.col], x.mem[int(p.col)+(n-1)*p.wide:])
+		copy(x.lanesOf(p.col-int32(p.wide), p.wide), x.lanesOf(p.col+int32((n-1)*p.wide), p.wide))
 	}
 }
 
 // steps runs n steps, the first after from others.
 func (x *loopRun) steps(from, n int) {
 	if x.index >= 0 {
+		lanes := x.lanes()
 		for i := range n {
-			x.mem[int(x.index)+i] = x.l.from + x.l.by*float64(x.l.first+x.l.step(from+i))
+			v := x.l.from + x.l.by*float64(x.l.first+x.l.step(from+i))
+			for k := range lanes {
+				x.mem[(int(x.index)+i)*lanes+k] = v
+			}
 		}
 	}
 	for _, s := range x.stages {
@@ -175,8 +224,7 @@ func (x *loopRun) steps(from, n int) {
 // stage runs one operation for n steps of a batch, from the i-th on.
 func (x *loopRun) stage(s *loopStage, from, i, n int) {
 	of := func(col int32) []float64 {
-		at := int(col) + i*s.size
-		return x.mem[at : at+n*s.size]
+		return x.lanesOf(col+int32(i*s.size), n*s.size)
 	}
 	dst := of(s.dst)
 	switch {
@@ -184,6 +232,8 @@ func (x *loopRun) stage(s *loopStage, from, i, n int) {
 		at := unsafe.Pointer(&dst[0])
 		kernels.Run(s.calls, &at, len(dst))
 		runtime.KeepAlive(s.machine)
+	case s.load != nil && x.lanes() > 1:
+		x.loadLanes(dst, s.load, from, i, n)
 	case s.load != nil:
 		x.load(dst, s.load, from, i, n)
 	case s.general != nil:
@@ -209,13 +259,19 @@ func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
 			x.spread = make([]float64, 3*len(dst))
 		}
 		for k, col := range g.args {
-			at := int(col) + i*g.sizes[k]
+			v := x.lanesOf(col+int32(i*g.sizes[k]), n*g.sizes[k])
 			if g.sizes[k] == s.size {
-				args[k] = x.mem[at : at+n*s.size]
+				args[k] = v
 				continue
 			}
 			args[k] = x.spread[k*len(dst) : (k+1)*len(dst)]
-			for j, v := range x.mem[at : at+n] {
+			if lanes := x.lanes(); lanes > 1 {
+				for e := 0; e < len(dst); e += lanes {
+					copy(args[k][e:], v[e/(lanes*s.size)*lanes:][:lanes])
+				}
+				continue
+			}
+			for j, v := range v {
 				row := args[k][j*s.size : (j+1)*s.size]
 				for e := range row {
 					row[e] = v
@@ -272,6 +328,10 @@ func (x *loopRun) tie(s *loopStage, from, i, n int) {
 
 // run runs steps i to n-1 of a batch of a knot.
 func (x *loopRun) run(code []loopOp, from, i, n int) {
+	if x.lanes() > 1 {
+		x.runLanes(code, from, i, n)
+		return
+	}
 	if len(code) == 1 && code[0].kind == loopAdd {
 		x.accumulate(&code[0], i, n)
 		return

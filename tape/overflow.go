@@ -92,7 +92,8 @@ func (lo *lowering) loopOverflow(r Ref, ran *loopLive) (Warning, bool) {
 	if code.size > 1<<24 {
 		return Warning{}, false
 	}
-	x := code.newRun(l.split(data))
+	carry, consts, arrays := l.split(data)
+	x := code.newRun(carry, consts, arrays, nil)
 	defer arena64.give(x.mem)
 	for from := 0; from < l.n; from += code.batch {
 		if t.check != nil {
