@@ -29,7 +29,11 @@ func (t *Tape) force(r Ref) {
 		return
 	}
 	t.mustBeKnown(r)
-	// collect what is not yet known below r, then run it in index order
+	t.forceAll(t.unknownBelow(r))
+}
+
+// unknownBelow are r, which is not known, and what it needs that is not, in the order of their index.
+func (t *Tape) unknownBelow(r Ref) []Ref {
 	todo := []Ref{r}
 	seen := map[Ref]bool{r: true}
 	for i := 0; i < len(todo); i++ {
@@ -41,6 +45,11 @@ func (t *Tape) force(r Ref) {
 		}
 	}
 	slices.Sort(todo)
+	return todo
+}
+
+// forceAll computes those.
+func (t *Tape) forceAll(todo []Ref) {
 	for _, x := range todo {
 		t.runOne(x, nil)
 		t.log.ran(t, x)

@@ -53,6 +53,7 @@ var groupRows = []group{
 	{"linear algebra", spectralRows},
 	{"linear algebra", besideRows},
 	{"linear algebra", equalRows},
+	{"linear algebra", spacedRows},
 	{"linear algebra", spreadRows},
 	{"batch", sparseRows},
 	{"batch", deltaRows},

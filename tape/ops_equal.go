@@ -91,6 +91,9 @@ var equalRows = []Op{
 			switch i {
 			case 0:
 				v := t.eigvecs(a, f, None)
+				if t.allFar(w, false) {
+					return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(ct), w)), v))
+				}
 				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), t.partOf(ct))
 				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
 			case 2:
@@ -316,7 +319,9 @@ func (t *Tape) partOf(ct Ref) Ref {
 func (t *Tape) shares(r, ct Ref) Ref {
 	a, f, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[3]
 	near, turned := None, t.turnedOf(r, ct)
-	if part := t.partOf(t.Args(r)[2]); part != None {
+	if t.allFar(w, false) {
+		near = t.apply("logical_not", t.offDiagonal(last(t.Shape(w))))
+	} else if part := t.partOf(t.Args(r)[2]); part != None {
 		near = t.Args(part)[2]
 	} else if turned != None {
 		near = t.Args(turned)[6]
@@ -356,14 +361,14 @@ func (t *Tape) whereKnown(x Ref) Ref {
 
 // equalEigenvalues marks the pairs of eigenvalues that are equal, or so but for rounding.
 func (t *Tape) equalEigenvalues(a, f Ref) Ref {
-	v := t.eigvecs(a, f, None)
-	return t.equalBut(t.eigvals(a, f), t.roundingOf(t.symmetrized(a), v, v))
+	v, w := t.eigvecs(a, f, None), t.eigvals(a, f)
+	return t.equalBut(w, t.roundingOf(t.symmetrized(a), v, v, w))
 }
 
 // equalSingular marks such pairs of singular values.
 func (t *Tape) equalSingular(a, f Ref) Ref {
-	s, size := t.singular(a, f), t.roundingOf(a, t.left(a, f, bound), t.right(a, f, bound))
-	return t.equalBut(s, size)
+	s := t.singular(a, f)
+	return t.equalBut(s, t.roundingOf(a, t.left(a, f, bound), t.right(a, f, bound), s))
 }
 
 // equalBut marks the pairs of values that differ by no more than the size of their rounding.
@@ -373,10 +378,7 @@ func (t *Tape) equalBut(w, size Ref) Ref {
 	return t.apply("logical_or", t.Apply(opNear, x, y), within)
 }
 
-// roundingOf is what values uᵀ a v may be off by where each element of a has another last digit or so: some ulp of
-// |u|ᵀ |a| |v|.
-func (t *Tape) roundingOf(a, u, v Ref) Ref {
-	size := t.mm(t.apply("abs", a), t.apply("abs", v), false, false)
-	size = t.sumTo(t.Apply(opMul, t.apply("abs", u), size), []int{-2}, false)
-	return t.Apply(opMul, size, t.Const(float64(4+last(t.Shape(u)))*t.digits(a)))
+// roundingOf is the rounding of values w, which are uᵀ a v.
+func (t *Tape) roundingOf(a, u, v, w Ref) Ref {
+	return t.record(opRounding, t.Shape(w), Attr{}, a, u, v, w)
 }

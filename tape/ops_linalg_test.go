@@ -829,6 +829,21 @@ func TestEqualUnknown(t *testing.T) {
 	}
 }
 
+// TestSpaced: slopes of slopes are taken where values are near to each other alone.
+func TestSpaced(t *testing.T) {
+	for _, r := range [][2]string{
+		{"f(x) { sum(exp(eigvalsh(A + x*ones((4, 4))))) }; grad(grad(grad(f(x), x), x), x)", "diag([1, 1, 3, 3])"},
+		{"f(x) { sum(exp(svdvals(A + x*ones((4, 4))))) }; grad(grad(grad(f(x), x), x), x)", "diag([1, 1, 3, 3])"},
+		{"f(x) { eigh(A + x*ones((4, 4)))[1][0, 3] }; grad(grad(f(x), x), x)", "diag([1, 1, 3, 3])"},
+		{"f(x) { sum(svd(A + x*ones((4, 4)))[0][:, 0]) }; grad(grad(f(x), x), x)", "diag([9, 3, 0, 0])"},
+	} {
+		near, far := ask(t, "eval", r[0], "x=0", "A="+r[1]), ask(t, "eval", r[0], "x=0", "A=diag([9, 4, 2, 1])")
+		if n, m := near.Stats.Instructions, far.Stats.Instructions; 5*m > 4*n {
+			t.Errorf("%s is %d instructions at values far apart, %d at %s", r[0], m, n, r[1])
+		}
+	}
+}
+
 // matrixBits is the hash of the values and Jacobians of all rows: the same on every
 // machine. It changes with the algorithms, and only with them.
 const matrixBits = 0x94a6b4a702d1ab36

@@ -119,11 +119,15 @@ var spectralRows = []Op{
 			}
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			w, near, free := t.eigvals(a, f), t.equalEigenvalues(a, f), None
+			w, free := t.eigvals(a, f), None
+			ct = t.full(ct, r)
+			if t.noneEqual(r, w, false) {
+				return t.symmetrized(t.between(r, t.overSpaced(t.skew(t.mm(r, ct, true, false)), w), r))
+			}
+			near := t.equalEigenvalues(a, f)
 			if args := t.Args(r); len(args) > 2 {
 				free = args[2]
 			}
-			ct = t.full(ct, r)
 			v, idle := r, t.idle(ct, near)
 			if idle != None {
 				v = t.eigvecs(a, f, idle)
@@ -167,6 +171,10 @@ var spectralRows = []Op{
 				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.Args(part)[2], t.slopes(d, w), part)), v))
 			}
 			x := t.full(ct, r)
+			if t.allFar(w, false) {
+				v := t.eigvecs(a, f, None)
+				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(d), w)), v))
+			}
 			q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
 			z, own := q.z, t.Const(0)
 			if q.own != None {
@@ -237,14 +245,22 @@ var spectralRows = []Op{
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			free := t.withZeros(a, f, t.freeOf(r))
 			ct = t.full(ct, r)
+			if s := t.singular(a, f); t.noneEqual(r, s, true) {
+				v, m := t.right(a, f, bound), t.mm(r, ct, true, false)
+				g := t.between(r, t.overSquaresSpaced(t.skew(m), s, t.across(s)), v)
+				if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
+					g = t.Apply(opAdd, g, t.mm(t.beyond(r, ct, m, s, bound), v, false, true))
+				}
+				return g
+			}
+			free := t.withZeros(a, f, t.freeOf(r))
 			s, u, v := t.smooth(a, f, free.zero), t.left(a, f, free), t.right(a, f, free)
 			m := t.mm(u, ct, true, false)
 			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
 			g := t.between(u, t.overSquares(r, t.skew(m), m, s, t.across(s), free, 1), v)
 			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
-				g = t.Apply(opAdd, g, t.mm(t.beyond(r, u, ct, m, s), v, false, true))
+				g = t.Apply(opAdd, g, t.mm(t.beyond(u, ct, m, s, t.freeOf(r)), v, false, true))
 			}
 			return t.Apply(opAdd, g, t.record(opBesideLeft, t.Shape(g), Attr{}, a, f, ct, free.zero))
 		}},
@@ -261,13 +277,21 @@ var spectralRows = []Op{
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			free := t.withZeros(a, f, t.freeOf(r))
 			ct = t.full(ct, r)
+			if s := t.singular(a, f); t.noneEqual(r, s, true) {
+				u, m := t.left(a, f, bound), t.mm(r, ct, true, false)
+				g := t.between(u, t.overSquaresSpaced(t.skew(m), s, t.down(s)), r)
+				if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
+					g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, ct, m, s, bound), false, true))
+				}
+				return g
+			}
+			free := t.withZeros(a, f, t.freeOf(r))
 			s, u, v := t.smooth(a, f, free.zero), t.left(a, f, free), t.right(a, f, free)
 			m := t.mm(v, ct, true, false)
 			g := t.between(u, t.overSquares(r, t.skew(m), m, s, t.down(s), free, -1), v)
 			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
-				g = t.Apply(opAdd, g, t.mm(u, t.beyond(r, v, ct, m, s), false, true))
+				g = t.Apply(opAdd, g, t.mm(u, t.beyond(v, ct, m, s, t.freeOf(r)), false, true))
 			}
 			return t.Apply(opAdd, g, t.record(opBesideRight, t.Shape(g), Attr{}, a, f, ct, free.zero))
 		}},
@@ -384,12 +408,11 @@ func vectorsFrom(dst []float64, f matrix.Dense, from, n int) {
 	}
 }
 
-// beyond is the part of ct that does not lie in the span of the vectors u, which r are, where m is uᵀ ct, over the
-// singular values s.
-func (t *Tape) beyond(r, u, ct, m, s Ref) Ref {
+// beyond is the part of ct that does not lie in the span of the vectors u, where m is uᵀ ct, over the singular values s.
+func (t *Tape) beyond(u, ct, m, s Ref, free freely) Ref {
 	out := t.Apply(opSub, ct, t.mm(u, m, false, false))
 	inverse := t.apply("reciprocal", s)
-	if free := t.freeOf(r); free.zero != None {
+	if free.zero != None {
 		inverse = t.Apply(opWhere, free.zero, t.Const(0), inverse)
 	}
 	return t.Apply(opZMul, out, t.across(inverse))

@@ -78,6 +78,9 @@ var spreadRows = []Op{
 			ct = t.full(ct, r)
 			switch i {
 			case 0:
+				if t.allFar(s, true) {
+					return t.bendSpaced(a, f, ct, s).along(x, bound)
+				}
 				slopes := t.slopes(ct, s)
 				switch {
 				case kink == zero && t.seeded(ct):
@@ -89,8 +92,10 @@ var spreadRows = []Op{
 				b.setMinus(t.quotientsApart(b.kept, b.s, t.apply("logical_or", near, b.both), slopes, t.partOf(ct)))
 				return t.Apply(opAdd, b.along(x, freely{zero, None}), t.besideOf(a, f, s, b.kept, x, b.edge, zero))
 			case 2:
-				slope := t.Apply(opSub, ct, t.Apply(opStopGradient, ct)) // 0 with the slope of ct
-				ct = t.Apply(opWhere, zero, slope, ct)
+				if !t.allFar(s, true) {
+					slope := t.Apply(opSub, ct, t.Apply(opStopGradient, ct)) // 0 with the slope of ct
+					ct = t.Apply(opWhere, zero, slope, ct)
+				}
 				return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, s)
 			}
 			return None
@@ -115,6 +120,9 @@ func (t *Tape) spreadAdj(r Ref, i int, ct Ref) Ref {
 		return t.takenApart(t.spreadShares(r, ct), t.whereKnown(args[4]), args[5], args[9], args[10])
 	}
 	x := t.full(ct, r)
+	if t.allFar(s, true) {
+		return t.bendSpaced(a, f, d, s).along(x, bound)
+	}
 	slopes := t.slopes(d, s)
 	if part != None {
 		near, zero, kink := t.Args(part)[2], t.Args(part)[3], t.Args(part)[4]
@@ -168,7 +176,11 @@ func (t *Tape) besideZero(near, s Ref) Ref {
 func (t *Tape) spreadShares(r, ct Ref) Ref {
 	a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
 	var near, zero, kink Ref
-	if part := t.partOf(d); part != None {
+	if t.allFar(s, true) {
+		near = t.apply("logical_not", t.offDiagonal(last(t.Shape(s))))
+		zero = t.apply("equal", s, t.Const(0))
+		kink = zero
+	} else if part := t.partOf(d); part != None {
 		near, zero, kink = t.Args(part)[2], t.Args(part)[3], t.Args(part)[4]
 	} else if turned := t.latest(opSpreadTurned, r, ct); turned != None {
 		if s := t.latest(opSpreadShares, r, ct); s > turned {
@@ -294,7 +306,7 @@ func (t *Tape) withZeros(a, f Ref, free freely) freely {
 
 // tinyOf marks singular values that are rounding.
 func (t *Tape) tinyOf(a, f, s Ref) Ref {
-	return t.apply("less_equal", s, t.roundingOf(a, t.left(a, f, bound), t.right(a, f, bound)))
+	return t.apply("less_equal", s, t.roundingOf(a, t.left(a, f, bound), t.right(a, f, bound), s))
 }
 
 // vectorTails are the axes of the arguments of vectors, and of theirs.

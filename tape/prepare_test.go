@@ -165,19 +165,21 @@ func TestPreparedServes(t *testing.T) {
 		want int
 	}{
 		{"x^2*sin(x)", numbers(1, 2, 3, 4), 1},
-		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                              // a kink needs a warning, and no recording
-		{"log(x)", numbers(0, 1, -1, 2), 1},                                                              // recorded at its worst, it serves
-		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2, 3, -3), 2},                              // both branches
-		{"y = x\nwhile y < 10 { y = y*2 }\ny", numbers(6, 7, 3, 4, 8), 2},                                // one step, two steps
-		{"y = x\nwhile y < 1000 { y = y + 1 }\ny", numbers(0.5, 0.25, 1.5, 1.25), 2},                     // a rolled loop
-		{"s = 0\nfor i in range(x) { s = s + i*x }\ns", numbers(3, 3, 4), 2},                             // a size
-		{"y = [10, 20, 30]\ny[x]*x", numbers(0, 1, 2), 3},                                                // a position
-		{"y = [x, -x, 2*x]\nsum(y[y > 0])", numbers(1, 2, -1), 2},                                        // a mask
-		{"f(a) { y = a*x; if a > x { y = a }; y }\nsum(vmap(f)([1, 2, 3]))", numbers(1.5, 1.25, 2.5), 2}, // points split
-		{"take([1, 2, 3], [x, x])*x", numbers(0, 1, 2), 1},                                               // indices: only their range counts
-		{"take([1, 2, 3], [x, x])*x", numbers(1, 0.5, 2, 3, -3, -4, 0), 1},                               // which they leave
-		{"sum(inv(x*[[1, 2], [3, 4]]))", numbers(1, 0, 2), 1},                                            // what cannot be computed
-		{"n = stop_gradient(x) + 1\ny = x\nif n > 0 { y = x^n }\ny", numbers(1, 2, 3), 1},                // known, yet no constant
+		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                                           // a kink needs a warning, and no recording
+		{"log(x)", numbers(0, 1, -1, 2), 1},                                                                           // recorded at its worst, it serves
+		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2, 3, -3), 2},                                           // both branches
+		{"y = x\nwhile y < 10 { y = y*2 }\ny", numbers(6, 7, 3, 4, 8), 2},                                             // one step, two steps
+		{"y = x\nwhile y < 1000 { y = y + 1 }\ny", numbers(0.5, 0.25, 1.5, 1.25), 2},                                  // a rolled loop
+		{"s = 0\nfor i in range(x) { s = s + i*x }\ns", numbers(3, 3, 4), 2},                                          // a size
+		{"y = [10, 20, 30]\ny[x]*x", numbers(0, 1, 2), 3},                                                             // a position
+		{"y = [x, -x, 2*x]\nsum(y[y > 0])", numbers(1, 2, -1), 2},                                                     // a mask
+		{"f(a) { y = a*x; if a > x { y = a }; y }\nsum(vmap(f)([1, 2, 3]))", numbers(1.5, 1.25, 2.5), 2},              // points split
+		{"take([1, 2, 3], [x, x])*x", numbers(0, 1, 2), 1},                                                            // indices: only their range counts
+		{"take([1, 2, 3], [x, x])*x", numbers(1, 0.5, 2, 3, -3, -4, 0), 1},                                            // which they leave
+		{"sum(inv(x*[[1, 2], [3, 4]]))", numbers(1, 0, 2), 1},                                                         // what cannot be computed
+		{"f(a) { sum(exp(eigvalsh([[a, 0], [0, 2]]))) }\njvp(jvp(f(x), x, 1), x, 1)", numbers(1, 2, 3, 2+1e-9, 2), 3}, // equal values, and close ones
+		{"f(a) { sum(svdvals([[a, 0], [0, 2]])^4) }\njvp(jvp(f(x), x, 1), x, 1)", numbers(1, 2, 0, 3, 2+1e-9), 2},
+		{"n = stop_gradient(x) + 1\ny = x\nif n > 0 { y = x^n }\ny", numbers(1, 2, 3), 1}, // known, yet no constant
 	} {
 		q := question(t, "grad", r.text)
 		comparePrepared(t, q, r.in)

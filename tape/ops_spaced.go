@@ -1,0 +1,135 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+	"nabla/tape/matrix"
+)
+
+// Most matrices have eigenvalues, or singular values, that are far apart. The sums over pairs of their vectors are quotients
+// then, to any order, and what stands in the place of these elsewhere (ops_equal.go, ops_beside.go) is not recorded: it takes
+// the slopes of slopes along all axes. So second derivatives look at the values.
+
+var opRounding *Op
+
+var spacedRows = []Op{
+	// opRounding is what values uᵀ a v may be off by where each element of a has another last digit or so: some ulp of
+	// |u|ᵀ |a| |v|; 0 for values far apart, which are not compared with it.
+	{As: &opRounding, Name: "rounding_of", Args: "A, U, V, w", Hidden: true, Doc: "rounding of singular values w, or 0 where they are far apart", Stops: "rounding",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2, 1, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				clear(dst)
+				if isSpaced(x[3].Data, float64(4+len(dst))*c.epsilon(), true) {
+					return
+				}
+				sizes := func(x matrix.Dense) matrix.Dense {
+					y := h.New(x.M, x.N)
+					for i, v := range x.Data {
+						y.Data[i] = math.Abs(v)
+					}
+					return y
+				}
+				a, u, v := sizes(x[0]), sizes(x[1]), sizes(x[2])
+				along := h.New(a.M, v.N)
+				kernels.Gemm(along.Data, v.N, a.Data, a.N, false, v.Data, v.N, false, a.M, v.N, a.N, false)
+				for i := range u.M {
+					for j := range dst {
+						dst[j] = math.FMA(u.Row(i)[j], along.Row(i)[j], dst[j])
+					}
+				}
+				for j := range dst {
+					dst[j] *= float64(4+len(dst)) * c.epsilon()
+				}
+			})
+		}},
+}
+
+// allFar reports whether of each of the vectors w, which are in order, all values are so far apart, and, where with0, from
+// 0, that none are near to each other for quotientsOf. It looks at them; where they cannot be looked at, or what has to
+// run for that is large beside a decomposition, it says no.
+func (t *Tape) allFar(w Ref, with0 bool) bool {
+	digits := t.digits(w)
+	return t.areSpaced(w, max(math.Cbrt(digits), float64(4+last(t.Shape(w)))*digits), with0)
+}
+
+// noneEqual reports whether of the values w of which r are the vectors none are equal but for rounding; where some of
+// these may turn freely, whether all are far apart.
+func (t *Tape) noneEqual(r, w Ref, with0 bool) bool {
+	if len(t.Args(r)) > 2 {
+		return t.allFar(w, with0)
+	}
+	return t.areSpaced(w, float64(4+last(t.Shape(w)))*t.digits(w), with0)
+}
+
+// areSpaced looks whether all are, within so much of their sum.
+func (t *Tape) areSpaced(w Ref, within float64, with0 bool) bool {
+	if !t.known(w) && !t.isBody {
+		todo, room := t.unknownBelow(w), 0
+		for _, r := range todo {
+			if op := t.ins[r].Op(); op == opSeed || op == opTangent { // which have no values
+				return false
+			}
+			room += t.size(r)
+		}
+		if room <= 1<<12+16*last(t.Shape(w))*t.size(w) {
+			t.forceAll(todo)
+		}
+	}
+	if !t.known(w) {
+		return false
+	}
+	n := last(t.Shape(w))
+	all := func(data []float64) bool {
+		for ; len(data) > 0; data = data[n:] {
+			if !isSpaced(data[:n], within, with0) {
+				return false
+			}
+		}
+		return true
+	}
+	data := t.data(w)
+	t.log.saw(t, w, data, func(now, was []float64) bool { return all(now) == all(was) })
+	return all(data)
+}
+
+// isSpaced reports whether values in order are further apart, and where with0 from 0, than within times the sum of their
+// sizes, which is no less than the norm of the matrix.
+func isSpaced(w []float64, within float64, with0 bool) bool {
+	sum := 0.0
+	for _, x := range w {
+		sum += math.Abs(x)
+	}
+	for i, x := range w {
+		if with0 && !(math.Abs(x) > float64(within*sum)) || i > 0 && !(math.Abs(x-w[i-1]) > float64(within*sum)) {
+			return false
+		}
+	}
+	return true
+}
+
+// differences are d_j - d_i.
+func (t *Tape) differences(d Ref) Ref { return t.Apply(opSub, t.across(d), t.down(d)) }
+
+// overSpaced is x_ij/(w_j - w_i), for values that are apart, and 0 on the diagonal.
+func (t *Tape) overSpaced(x, w Ref) Ref {
+	n := last(t.Shape(w))
+	if n == 1 {
+		return t.full(t.Const(0), t.down(w))
+	}
+	off := t.offDiagonal(n)
+	return t.Apply(opWhere, off, t.over(x, t.Apply(opWhere, off, t.differences(w), t.Const(1))), t.Const(0))
+}
+
+// overSquaresSpaced is 2 k part/(s_j² - s_i²) for values that are apart, and 0 on the diagonal, as overSquares.
+func (t *Tape) overSquaresSpaced(k, s, part Ref) Ref {
+	q := t.overSpaced(t.Apply(opMul, t.Const(2), k), s)
+	return t.Apply(opZMul, q, t.over(part, t.Apply(opAdd, t.across(s), t.down(s))))
+}
+
+// bendSpaced is the bend of d where singular values are apart.
+func (t *Tape) bendSpaced(a, f, d, s Ref) *bend {
+	sums := t.Apply(opAdd, t.across(s), t.down(s))
+	return &bend{t: t, a: a, f: f, s: s, kept: d, minus: t.overSpaced(t.differences(d), s),
+		plus: t.over(t.Apply(opAdd, t.across(d), t.down(d)), sums), q: t.over(d, s)}
+}
