@@ -35,6 +35,13 @@ func (t *Tape) shaped(gs, srcs []Ref) []Ref {
 // gradient that is not linear in its upstream gradient has no transpose; that is an
 // error.
 func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
+	if t.meetsNear(ys, srcs) {
+		dys := make([]Ref, len(ys))
+		for i, y := range ys {
+			dys[i] = t.alongByRows(y, srcs, vs)
+		}
+		return dys
+	}
 	seeds := make([]Ref, len(ys))
 	for i, y := range ys {
 		in := Instr{op: opSeed.id(), shape: t.ins[y].shape, dtype: t.ins[y].dtype, Pos: t.ins[y].Pos}
@@ -72,6 +79,39 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		}
 	}
 	return dys
+}
+
+// alongByRows is the derivative of y by its gradients, row by row; None where y depends on no source.
+func (t *Tape) alongByRows(y Ref, srcs, vs []Ref) Ref {
+	s, axis, ct := t.Shape(y), 0, t.Const(1)
+	if s.Size() != 1 {
+		axis = t.NewAxis(s.Size())
+		ct = t.basis(axis, s, t.ins[y].dtype)
+	}
+	sum := None
+	for i, g := range t.VJP([]Ref{y}, []Ref{ct}, srcs) {
+		if g == None || vs[i] == None {
+			continue
+		}
+		part := t.full(t.Apply(opZMul, vs[i], g), srcs[i])
+		axes := make([]int, len(t.Shape(part)))
+		for k := range axes {
+			axes[k] = k - len(axes)
+		}
+		part = t.cast(t.sumTo(part, axes, false), t.ins[y].dtype)
+		if sum == None {
+			sum = part
+		} else {
+			sum = t.Apply(opAdd, sum, part)
+		}
+	}
+	switch {
+	case sum == None:
+		return None
+	case s.Size() != 1:
+		return t.unbatch(sum, axis, s)
+	}
+	return t.reshape(sum, s)
 }
 
 // seeded reports whether r depends on a seed of a derivative along a direction that is being recorded.

@@ -90,12 +90,17 @@ var equalRows = []Op{
 			ct = t.full(ct, r)
 			switch i {
 			case 0:
-				v := t.eigvecs(a, f, None)
-				if t.allFar(w, false) {
-					return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(ct), w)), v))
+				part := t.partOf(ct)
+				if part == None && !t.seeded(ct) || t.allFar(w, false) {
+					return t.spectralAlong(a, f, ct, w, x)
 				}
-				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), t.partOf(ct))
+				v := t.eigvecs(a, f, None)
+				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), part)
 				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
+			case 3:
+				if turned := t.latest(opTurned, r, x); turned > ct && t.ins[t.Args(turned)[4]].Op() != opConst {
+					return t.takenApart(r, t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6], t.Const(0), t.Const(0))
+				}
 			case 2:
 				return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, w)
 			}

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 
 	"nabla/kernels"
 	"nabla/tape/matrix"
@@ -91,6 +92,49 @@ func (t *Tape) areSpaced(w Ref, within float64, with0 bool) bool {
 	data := t.data(w)
 	t.log.saw(t, w, data, func(now, was []float64) bool { return all(now) == all(was) })
 	return all(data)
+}
+
+// mostNearRows is how large a Jacobian is that takes the place of a derivative along a direction.
+const mostNearRows = 1 << 22
+
+// meetsNear reports whether the ys, which are few, are made of eigenvalues or singular values that are near to each
+// other, or of their vectors. Functions of them are smooth, but what a cotangent that is not known yet comes to is a sum
+// of quotients of its elements, the third derivative loses all digits in, and of which none is known where values are
+// equal: the gradients of the ys are taken instead.
+func (t *Tape) meetsNear(ys, srcs []Ref) bool {
+	rows, columns := 0, 0
+	for _, y := range ys {
+		rows += t.Shape(y).Size()
+	}
+	for _, x := range srcs {
+		columns += t.Shape(x).Size()
+	}
+	if rows > len(ys) && (t.isBody || rows*columns > mostNearRows) {
+		return false
+	}
+	first := slices.Min(srcs)
+	seen := map[Ref]bool{}
+	todo := slices.Clone(ys)
+	for len(todo) > 0 {
+		r := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if r < first || seen[r] {
+			continue
+		}
+		seen[r] = true
+		switch args := t.Args(r); t.ins[r].Op() {
+		case opEigvals, opEigvecs, opSpectral, opShares:
+			if !t.allFar(t.eigvals(args[0], args[1]), false) {
+				return true
+			}
+		case opSingular, opLeft, opRight, opSpread, opSpreadShares:
+			if !t.allFar(t.singular(args[0], args[1]), true) {
+				return true
+			}
+		}
+		todo = append(todo, t.Args(r)...)
+	}
+	return false
 }
 
 // isSpaced reports whether values in order are further apart, and where with0 from 0, than within times the sum of their

@@ -170,19 +170,7 @@ var spectralRows = []Op{
 				e := t.within(v, t.symmetrized(t.full(ct, r)))
 				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.Args(part)[2], t.slopes(d, w), part)), v))
 			}
-			x := t.full(ct, r)
-			if t.allFar(w, false) {
-				v := t.eigvecs(a, f, None)
-				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(d), w)), v))
-			}
-			q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
-			z, own := q.z, t.Const(0)
-			if q.own != None {
-				z, own = t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), q.z, t.down(t.whereKnown(q.own))), q.own
-			}
-			v := t.eigvecs(a, f, q.near)
-			g := t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
-			return t.Apply(opAdd, g, t.record(opTurned, t.Shape(g), Attr{}, a, f, x, q.z, own, w, q.near))
+			return t.spectralAlong(a, f, d, w, t.full(ct, r))
 		}},
 	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
 	{As: &opNear, Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
@@ -325,6 +313,22 @@ func (t *Tape) valuesAdj(op *Op, r Ref, i int, ct Ref) Ref {
 	a, f := t.Args(r)[0], t.Args(r)[1]
 	ct = t.full(ct, r)
 	return t.record(op, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, r)
+}
+
+// spectralAlong is the cotangent of a in the sum of x times V diag(d) Vᵀ.
+func (t *Tape) spectralAlong(a, f, d, w, x Ref) Ref {
+	if t.allFar(w, false) {
+		v := t.eigvecs(a, f, None)
+		return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(d), w)), v))
+	}
+	q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
+	z, own := q.z, t.Const(0)
+	if q.own != None {
+		z, own = t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), q.z, t.down(t.whereKnown(q.own))), q.own
+	}
+	v := t.eigvecs(a, f, q.near)
+	g := t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
+	return t.Apply(opAdd, g, t.record(opTurned, t.Shape(g), Attr{}, a, f, x, q.z, own, w, q.near))
 }
 
 // spreadColumns writes U diag(d) Vᵀ for vectors in columns.

@@ -177,7 +177,7 @@ func TestPreparedServes(t *testing.T) {
 		{"take([1, 2, 3], [x, x])*x", numbers(0, 1, 2), 1},                                                            // indices: only their range counts
 		{"take([1, 2, 3], [x, x])*x", numbers(1, 0.5, 2, 3, -3, -4, 0), 1},                                            // which they leave
 		{"sum(inv(x*[[1, 2], [3, 4]]))", numbers(1, 0, 2), 1},                                                         // what cannot be computed
-		{"f(a) { sum(exp(eigvalsh([[a, 0], [0, 2]]))) }\njvp(jvp(f(x), x, 1), x, 1)", numbers(1, 2, 3, 2+1e-9, 2), 3}, // equal values, and close ones
+		{"f(a) { sum(exp(eigvalsh([[a, 0], [0, 2]]))) }\njvp(jvp(f(x), x, 1), x, 1)", numbers(1, 2, 3, 2+1e-9, 2), 2}, // equal values
 		{"f(a) { sum(svdvals([[a, 0], [0, 2]])^4) }\njvp(jvp(f(x), x, 1), x, 1)", numbers(1, 2, 0, 3, 2+1e-9), 2},
 		{"n = stop_gradient(x) + 1\ny = x\nif n > 0 { y = x^n }\ny", numbers(1, 2, 3), 1}, // known, yet no constant
 	} {
