@@ -23,7 +23,7 @@ import (
 //
 // Fourth derivatives are NaN there where something asks the vectors to turn.
 
-var opTurned, opVectorsTurned, opVectorsFactor, opApart, opShares *Op
+var opTurned, opVectorsTurned, opVectorsFactor, opGrouped, opApart, opShares *Op
 
 var equalRows = []Op{
 	// opTurned has in its slope, for vectors i and j of a group, the sum over k of the products of cotangents
@@ -52,6 +52,38 @@ var equalRows = []Op{
 	// -2 q_ki c_kj/(w_i - w_k) for a cotangent c; as a function of q it has one, too.
 	{As: &opVectorsTurned, Name: "vectors_turned", Args: "A, F, q, w, near", Hidden: true, Doc: "0, the part of the derivative of eigenvectors where others, of equal eigenvalues, turn", Run: runZeros, Linear: []int{2}, Adj: vectorsTurned},
 	{As: &opVectorsFactor, Name: "vectors_factor", Args: "A, F, X, w, near", Hidden: true, Doc: "0, the cotangent of q in vectors_turned", Run: runZeros, Linear: []int{2}, Adj: vectorsTurned},
+	// opGrouped marks the pairs of which one is near to the other by way of others: sums over those of a group take them for
+	// all near to each other.
+	{As: &opGrouped, Name: "grouped", Args: "near", Hidden: true, Doc: "near, and what is near to something near", Stops: "grouped",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				n := x[0].N
+				copy(dst, x[0].Data)
+				group, todo := make([]int, n), make([]int, 0, n) // 0: none yet
+				for i := range n {
+					if group[i] > 0 {
+						continue
+					}
+					group[i], todo = i+1, append(todo, i)
+					for len(todo) > 0 {
+						j := todo[len(todo)-1]
+						todo = todo[:len(todo)-1]
+						for k := range n {
+							if group[k] == 0 && (x[0].Row(j)[k] != 0 || x[0].Row(k)[j] != 0) {
+								group[k], todo = i+1, append(todo, k)
+							}
+						}
+					}
+				}
+				for i := range n {
+					for j := range n {
+						if group[i] == group[j] && i != j {
+							dst[i*n+j] = 1
+						}
+					}
+				}
+			})
+		}},
 	// opApart is the cotangent of eigenvalues that is taken from that of slopes.
 	{As: &opApart, Name: "apart", Args: "x, y, near, zero, kink", Hidden: true, Doc: "-x*y, of eigenvalues of which some are near to each other", Linear: []int{0, 1},
 		Run: func(c *run) {
@@ -230,6 +262,7 @@ func (t *Tape) quotientsOf(d, w, slopes, same Ref) quotients {
 			atMost(abs(sub(rise, mul(limit, gap))), add(mul(t.Const(0x1p-10), mul(size, abs(gap))), mul(t.Const(16*digits), sizes)))))
 
 	q := quotients{near: or(equal, or(rounding, closer)), own: None}
+	q.near = t.recordAs(opGrouped, t.Shape(q.near), tensor.Bool, Attr{}, q.near)
 	value := t.over(rise, t.Apply(opWhere, equal, t.Const(1), gap))
 	still := func(x Ref) Ref { return t.Apply(opStopGradient, x) }
 	near := t.Apply(opWhere, or(equal, closer), limit, add(still(value), sub(limit, still(limit)))) // with the slope of the limit

@@ -722,6 +722,7 @@ func TestSingularThird(t *testing.T) {
 			"[[2, 0], [0, 0], [0, 0], [0, 0]]", "[[1, 0, 0, 0], [0, 3, 0, 0], [0, 0, 0, 0]]", "[[1, 1, 1], [1, 1, 1], [1, 1, 1]]",
 			"outer([0.1, 0.3, 0.7], [0.2, 0.9, 0.6])", // of rank 1 but for rounding
 			"2*eye(3)", "[[2, 0], [0, 2], [0, 0]]", "[[0, 2, 0, 0], [1, 0, 0, 0], [0, 0, 2, 0]]", "[[2, 0, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0]]", "eye(4) - ones((4, 4))/4",
+			"diag([3, 1e-16, 2e-16])", "diag([3, 1e-14, 3e-14])", // not 0, but cancelled by rounding
 		} {
 			for _, d := range r.derivatives {
 				if r.first && k > 6 {
@@ -760,6 +761,7 @@ func TestEqualThird(t *testing.T) {
 		{turned + " @ diag([1, 1, 3, 3]) @ " + turned, 1e-13},
 		{turned + " @ diag([1, 1 + 1e-9, 3, 3 + 1e-12]) @ " + turned, 1e-7},
 		{"[[1, 0, 0], [0, 1 + 1e-8, 0], [0, 0, 1 + 3e-8]]", 1e-7},
+		{"diag([2, 2 + 1e-5, 2 - 1e-5])", 3e-5}, // of which one pair is less near than the others
 	} {
 		for _, r := range [][2]string{
 			{"sum(eigvalsh(B)^3)", "trace(B @ B @ B)"},

@@ -157,7 +157,11 @@ func (t *Tape) zeroOf(a, f, d, s, slopes Ref) (zero, kink Ref) {
 		scale = t.Apply(opAdd, scale, t.Apply(opMul, sum(t.diagonal(slopes, 0, nil)), sum(s)))
 	}
 	small := t.apply("less_equal", t.apply("abs", d), t.Apply(opMul, t.Const(math.Cbrt(t.digits(s))), scale))
-	tiny := t.tinyOf(a, f, s)
+	// Third derivatives have quotients by small values, of which those of 0 need none: at a value v that is taken for 0 they
+	// are off by about v, at one that is not by its share of the rounding of a.
+	digits := math.Cbrt(t.digits(s))
+	tiny := t.apply("less_equal", s, t.Apply(opMul, t.Const(digits*digits), sum(s)))
+	tiny = t.apply("logical_or", tiny, t.tinyOf(a, f, s))
 	tiny = t.apply("logical_and", tiny, t.apply("logical_and", small, t.others(a, tiny)))
 	return t.apply("logical_or", zero, tiny), kink
 }
