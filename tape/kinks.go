@@ -70,11 +70,11 @@ func (s *kinkSite) condition(t *Tape, taken bool) Ref {
 	return hits
 }
 
-// askedFor are hits where the cotangent ct is not 0: at numbers, or, of vectors, at columns.
+// askedFor are hits where the cotangent ct is not 0: at numbers, or, of vectors, at columns, or anywhere in a matrix.
 func (s *kinkSite) askedFor(t *Tape, hits, ct Ref) Ref {
 	asked := t.apply("not_equal", ct, t.Const(0))
-	if s.kink < 0 && len(t.Shape(s.r)) > len(t.Shape(hits)) && len(t.Shape(ct)) > 0 {
-		asked = t.sumTo(t.asNumber(t.full(asked, s.r)), []int{-2}, false)
+	if missing := len(t.Shape(s.r)) - len(t.Shape(hits)); s.kink < 0 && missing > 0 && len(t.Shape(ct)) > 0 {
+		asked = t.sumTo(t.asNumber(t.full(asked, s.r)), []int{-2, -1}[:missing], false)
 	}
 	return t.apply("logical_and", hits, asked)
 }
@@ -146,10 +146,10 @@ func (t *Tape) hitCount(hits Ref) Ref {
 // watchKink notes that the derivative of r was asked for, on the way back from of.
 func (t *Tape) watchKink(r, ct Ref, of []Ref) {
 	in := &t.ins[r]
-	if !t.kinksOn || in.flags&flagRecorded == 0 || len(t.sites) >= 4096 {
+	op := in.Op()
+	if !t.kinksOn || in.flags&flagRecorded == 0 && op != opLastKnown || len(t.sites) >= 4096 {
 		return
 	}
-	op := in.Op()
 	if b := t.bodies[r]; b != nil {
 		for i := range b.op.Kinks {
 			if t.mayKink(b.op, i, b.args) {

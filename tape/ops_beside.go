@@ -137,7 +137,8 @@ func (t *Tape) offCorner(a, f, zero, y Ref) Ref {
 	on := t.diagonal(t.mm(u, t.mm(y, v, false, false), true, false), 0, nil)
 	on = t.Apply(opWhere, zero, on, t.Const(0))
 	y = t.Apply(opSub, y, t.mm(t.Apply(opZMul, u, t.across(on)), v, false, true))
-	return t.Apply(opWhere, t.down(t.others(a, zero)), y, t.Const(0))
+	others := t.down(t.others(a, zero))
+	return t.record(opLastKnown, t.Shape(y), Attr{}, t.Apply(opWhere, others, y, t.Const(0)), others)
 }
 
 // others reports whether there are directions beside singular vectors: of more than one value of 0, or of one and a

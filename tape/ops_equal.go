@@ -46,7 +46,7 @@ var equalRows = []Op{
 				g = t.Apply(opAdd, g, t.turnedNear(x, y, near, third))
 			}
 			g = t.turnedWhere(near, g, z, x, y)
-			return t.symmetrized(t.between(v, g, v))
+			return t.lastKnown(t.symmetrized(t.between(v, g, v)), near)
 		}},
 	// opVectorsTurned has in its slope, for vectors i and j of a group of which nothing is asked, the sum over k of
 	// -2 q_ki c_kj/(w_i - w_k) for a cotangent c; as a function of q it has one, too.
@@ -128,7 +128,7 @@ var equalRows = []Op{
 				}
 				v := t.eigvecs(a, f, None)
 				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), part)
-				return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
+				return t.lastKnown(t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v)), near)
 			case 3:
 				if turned := t.latest(opTurned, r, x); turned > ct && t.ins[t.Args(turned)[4]].Op() != opConst {
 					return t.takenApart(r, t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6], t.Const(0), t.Const(0))
@@ -150,7 +150,7 @@ func vectorsTurned(t *Tape, r Ref, i int, ct Ref) Ref {
 	}
 	switch i {
 	case 0:
-		return t.turnedBeside(a, f, q, y, w, near)
+		return t.lastKnown(t.turnedBeside(a, f, q, y, w, near), near)
 	case 2:
 		return t.record(other, t.Shape(x), Attr{}, a, f, ct, w, near)
 	}

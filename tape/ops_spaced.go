@@ -12,9 +12,25 @@ import (
 // then, to any order, and what stands in the place of these elsewhere (ops_equal.go, ops_beside.go) is not recorded: it takes
 // the slopes of slopes along all axes. So second derivatives look at the values.
 
-var opRounding *Op
+var opRounding, opLastKnown *Op
 
 var spacedRows = []Op{
+	// opLastKnown is a term of a third derivative, or a second one of vectors, of which the next is not known: what stands
+	// in the place of quotients is right to that order. Where something asks for it, it is NaN.
+	{As: &opLastKnown, Name: "last_known", Args: "X, unknown", Hidden: true, Doc: "X, whose derivative is NaN where unknown", Linear: []int{0},
+		Run: func(c *run) { copy(c.out, c.args[0]) },
+		Tie: func(t *Tape, r Ref) Ref {
+			lead := t.Shape(r)[:len(t.Shape(r))-2]
+			return t.reshape(t.broadcastTo(t.Args(r)[1], append(slices.Clone(lead), 1, 1)), lead)
+		},
+		TieSay: "eigenvalues or singular values that are equal, close, or several of them small: derivatives of this order are not known there",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			ct = t.full(ct, r)
+			return t.Apply(opWhere, t.Args(r)[1], t.Apply(opZMul, ct, t.Const(math.NaN())), ct)
+		}},
 	// opRounding is what values uᵀ a v may be off by where each element of a has another last digit or so: some ulp of
 	// |u|ᵀ |a| |v|; 0 for values far apart, which are not compared with it.
 	{As: &opRounding, Name: "rounding_of", Args: "A, U, V, w", Hidden: true, Doc: "rounding of singular values w, or 0 where they are far apart", Stops: "rounding",
@@ -135,6 +151,20 @@ func (t *Tape) meetsNear(ys, srcs []Ref) bool {
 		todo = append(todo, t.Args(r)...)
 	}
 	return false
+}
+
+// lastKnown is x, of which the derivative is not known where any of the pairs are near to each other.
+func (t *Tape) lastKnown(x, near Ref) Ref {
+	pairs := t.apply("logical_and", near, t.offDiagonal(last(t.Shape(near))))
+	count := t.sumTo(t.asNumber(pairs), []int{-1, -2}, true)
+	return t.record(opLastKnown, t.Shape(x), Attr{}, x, t.apply("greater", count, t.Const(0)))
+}
+
+// lastOfSmall is x, of which it is not known where several of the singular values s of a are small, or one is and a is
+// not square.
+func (t *Tape) lastOfSmall(a, s, x Ref) Ref {
+	small := t.apply("less_equal", s, t.Apply(opMul, t.Const(math.Cbrt(t.digits(s))), t.sumTo(t.apply("abs", s), []int{-1}, true)))
+	return t.record(opLastKnown, t.Shape(x), Attr{}, x, t.down(t.others(a, small)))
 }
 
 // isSpaced reports whether values in order are further apart, and where with0 from 0, than within times the sum of their

@@ -168,7 +168,8 @@ var spectralRows = []Op{
 			case part != None:
 				v := t.eigvecs(a, f, None)
 				e := t.within(v, t.symmetrized(t.full(ct, r)))
-				return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, t.Args(part)[2], t.slopes(d, w), part)), v))
+				near := t.Args(part)[2]
+				return t.lastKnown(t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, near, t.slopes(d, w), part)), v)), near)
 			}
 			return t.spectralAlong(a, f, d, w, t.full(ct, r))
 		}},

@@ -50,7 +50,7 @@ var spreadRows = []Op{
 				g = t.Apply(opAdd, g, t.Apply(opZMul, t.symmetrized(rest), bend))
 			}
 			g = t.turnedWhere(near, g, z, t.symmetrized(e), t.symmetrized(c))
-			return t.between(u, t.symmetrized(g), v)
+			return t.lastOfSmall(a, s, t.lastKnown(t.between(u, t.symmetrized(g), v), near))
 		}},
 	// opSpreadShares is what the derivative of singular values along X is; of those of 0, which have a kink, it is 0.
 	{As: &opSpreadShares, Name: "spread_shares", Args: "A, F, X, s, near, zero, kink", Hidden: true, Doc: "the diagonal of U.T X V for the singular vectors of A, 0 where zero",
@@ -90,7 +90,7 @@ var spreadRows = []Op{
 				}
 				b := t.bendOf(a, f, ct, slopes, zero, kink, false)
 				b.setMinus(t.quotientsApart(b.kept, b.s, t.apply("logical_or", near, b.both), slopes, t.partOf(ct)))
-				return t.Apply(opAdd, b.along(x, freely{zero, None}), t.besideOf(a, f, s, b.kept, x, b.edge, zero))
+				return t.lastOfSmall(a, s, t.lastKnown(t.Apply(opAdd, b.along(x, freely{zero, None}), t.besideOf(a, f, s, b.kept, x, b.edge, zero)), near))
 			case 2:
 				if !t.allFar(s, true) {
 					slope := t.Apply(opSub, ct, t.Apply(opStopGradient, ct)) // 0 with the slope of ct
@@ -128,7 +128,7 @@ func (t *Tape) spreadAdj(r Ref, i int, ct Ref) Ref {
 		near, zero, kink := t.Args(part)[2], t.Args(part)[3], t.Args(part)[4]
 		b := t.bendOf(a, f, d, slopes, zero, kink, true)
 		b.setMinus(t.quotientsApart(b.kept, b.s, t.apply("logical_or", near, b.both), slopes, part))
-		return t.Apply(opAdd, b.along(x, freely{zero, None}), t.besideOf(a, f, s, b.kept, x, b.edge, zero))
+		return t.lastOfSmall(a, s, t.lastKnown(t.Apply(opAdd, b.along(x, freely{zero, None}), t.besideOf(a, f, s, b.kept, x, b.edge, zero)), near))
 	}
 	zero, kink := t.zeroOf(a, f, d, s, slopes)
 	b := t.bendOf(a, f, d, slopes, zero, kink, true)
