@@ -213,6 +213,42 @@ func HazardCurveOf(x float64) float64 {
 	return HazardOf(x) * r[0] * (r[0] * r[1] * up) / 4
 }
 
+// hazardSeries are the coefficients of the asymptotic series of HazardBendOf in t = -x: the sum of c[k] t^(-2k-4). That of the
+// gap, a[1]/t + a[2]/t^3 + …, satisfies t gap = 1 + gap' - gap^2.
+var hazardSeries = func() (c [30]float64) {
+	var a [len(c) + 1]float64
+	a[1] = 1
+	for k := 1; k <= len(c); k++ {
+		n := float64(k)
+		if k > 1 {
+			a[k] = (3 - 2*n) * a[k-1]
+		}
+		for i := 1; i < k; i++ {
+			a[k] -= float64(a[i] * a[k-i])
+		}
+		c[k-1] = (2*n - 1) * 2 * n * (2*n + 1) * a[k]
+	}
+	return c
+}()
+
+// HazardBendOf is the third derivative of HazardOf, hazard (3 gap gap' - gap^3 - curve). These cancel as 1/x^2 does: far
+// out it is the derivative of the asymptotic series, whose terms from 12 on fall below the last digit.
+func HazardBendOf(x float64) float64 {
+	if x > -12 {
+		h, g := HazardOf(x), HazardGapOf(x)
+		if h == 0 {
+			return 0
+		}
+		return h*(float64(3*g*HazardGapSlopeOf(x))-float64(g*g*g)) - float64(h*HazardCurveOf(x))
+	}
+	u := 1 / x / x
+	sum := 0.0
+	for k := len(hazardSeries) - 1; k >= 0; k-- {
+		sum = float64(sum*u) + hazardSeries[k]
+	}
+	return float64(sum*u) * u
+}
+
 // erfcxRatio is -D(1)/D(0) of erfcx for z >= 0.
 func erfcxRatio(z float64) float64 {
 	if z < 2.7 {

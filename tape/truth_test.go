@@ -228,7 +228,10 @@ var truths = []struct {
 	{"logcumsumexp([x, 1e6])[1]", 999999.25, 1, 0.3208213008246071, 2},  // sigmoid(-0.75)
 	{"logcumsumexp([x, 1e6])[1]", 999999.25, 2, 0.21789499376181404, 2}, // sigmoid'(-0.75)
 	{"logcumsumexp([x, 1])[1]", 0.3, 2, 0.22171287329310904, 2},         // sigmoid'(-0.7)
-	{"log_ndtr(x)", -1e5, 3, 1.9999999976000000e-15, 8},                 // gap^2 and its slope cancel
+	{"log_ndtr(x)", -1e5, 4, 5.999999988000000021e-20, 8},               // three terms cancel as 1/x^2 does
+	{"log_ndtr(x)", -1e16, 4, 6e-64, 8},
+	{"log_ndtr(x)", -12, 4, 0.00025351456089684985594, 8},
+	{"log_ndtr(x)", -1e5, 3, 1.9999999976000000e-15, 8}, // gap^2 and its slope cancel
 	{"log_ndtr(x)", -30, 3, 7.3099930157844385e-05, 8},
 	{"log_ndtr(x)", -0.6, 3, 0.15252075925210449, 16},
 	{"log_ndtr(x)", -1.5, 3, 0.083151924423927125633, 16}, // between the two ways to the slope of the gap
