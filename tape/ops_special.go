@@ -6,6 +6,9 @@ import (
 	"nabla/kernels"
 )
 
+// betaMixedBend is the derivative of beta by a three times and b.
+const betaMixedBend = "beta_mixed_slope(a, b) * digamma_fall(a, b) + beta(a, b) * (2 * digamma_fall(a, b) * polygamma_fall(1, a, b) * digamma_fall(b, a) - square(digamma_fall(a, b)) * polygamma(1, a + b) - 3 * polygamma_fall(1, a, b) * polygamma(1, a + b) - 2 * digamma_fall(a, b) * polygamma(2, a + b) + polygamma_fall(2, a, b) * digamma_fall(b, a) - polygamma(3, a + b))"
+
 var specialRows = []Op{
 	{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erf, kernels.ErfOf), Try: at(-2, 0, 0.5)},
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
@@ -27,13 +30,16 @@ var specialRows = []Op{
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("beta_curve(a, b)", "beta_mixed(a, b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_curve", Args: "a, b", Hidden: true, Doc: "second derivative of beta by a",
-		Grad:   d("out * digamma_fall(a, b) + 2 * beta_slope(a, b) * polygamma_fall(1, a, b) + beta(a, b) * polygamma_fall(2, a, b)", "beta_mixed_slope(a, b)"),
+		Grad:   d("beta_bend(a, b)", "beta_mixed_slope(a, b)"),
 		Kernel: binary(nil, betaCurveOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_bend", Args: "a, b", Hidden: true, Doc: "third derivative of beta by a",
+		Grad:   d("out * digamma_fall(a, b) + 3 * beta_curve(a, b) * polygamma_fall(1, a, b) + 3 * beta_slope(a, b) * polygamma_fall(2, a, b) + beta(a, b) * polygamma_fall(3, a, b)", betaMixedBend),
+		Kernel: binary(nil, betaBendOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_mixed", Args: "a, b", Hidden: true, Doc: "derivative of beta by a and b",
 		Grad:   d("beta_mixed_slope(a, b)", "beta_mixed_slope(b, a)"),
 		Kernel: binary(nil, betaMixedOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "beta_mixed_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a twice and b",
-		Grad: d("out * digamma_fall(a, b) + beta(a, b) * (2 * digamma_fall(a, b) * polygamma_fall(1, a, b) * digamma_fall(b, a) - square(digamma_fall(a, b)) * polygamma(1, a + b) - 3 * polygamma_fall(1, a, b) * polygamma(1, a + b) - 2 * digamma_fall(a, b) * polygamma(2, a + b) + polygamma_fall(2, a, b) * digamma_fall(b, a) - polygamma(3, a + b))",
+		Grad: d(betaMixedBend,
 			"out * digamma_fall(b, a) + beta(a, b) * (square(digamma_fall(a, b)) * polygamma_fall(1, b, a) - 2 * digamma_fall(a, b) * digamma_fall(b, a) * polygamma(1, a + b) + 2 * square(polygamma(1, a + b)) - 2 * digamma_fall(a, b) * polygamma(2, a + b) - digamma_fall(b, a) * polygamma(2, a + b) + polygamma_fall(1, a, b) * polygamma_fall(1, b, a) - polygamma(3, a + b))"),
 		Kernel: binary(nil, betaMixedSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(&betalnDoor, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
@@ -292,6 +298,15 @@ func betaCurveOf(a, b float64) float64 {
 	return betaOf(a, b) * (float64(fall*fall) + polygammaFallOf(1, a, b))
 }
 
+// betaBendOf is the derivative of betaCurveOf by a.
+func betaBendOf(a, b float64) float64 {
+	if z := betaZeroOf(a, b); z.near {
+		return z.bend()
+	}
+	rise := polygammaFallOf(1, a, b)
+	return float64(betaCurveOf(a, b)*digammaFallOf(a, b)) + float64(2*betaSlopeOf(a, b)*rise) + float64(betaOf(a, b)*polygammaFallOf(2, a, b))
+}
+
 // betaMixedOf is beta(a, b) ((ψ(a) - ψ(a+b)) (ψ(b) - ψ(a+b)) - ψ'(a+b)) or, where the poles at 0
 // cancel, what they leave.
 func betaMixedOf(a, b float64) float64 {
@@ -355,6 +370,7 @@ type betaZero struct {
 	da, db     float64 // its logarithm's derivatives by a and b
 	a, b, both float64 // theirs: of da by a, of db by b, of both by the other
 	third      float64 // less the derivative of both
+	aa         float64 // the derivative of a by a
 	sin, cos   float64 // of π (a+b), the sine over π
 }
 
@@ -370,6 +386,7 @@ func betaZeroOf(a, b float64) (z betaZero) {
 	z.da, z.db = kernels.DigammaOf(a)-psi, kernels.DigammaOf(b)-psi
 	z.a, z.b, z.both = polygammaOf(1, a)+both, polygammaOf(1, b)+both, both
 	z.third = polygammaOf(2, 1-s)
+	z.aa = polygammaOf(2, a) - z.third
 	z.sin, z.cos = kernels.SinPiOf(s)/math.Pi, kernels.CosPiOf(s)
 	return z
 }
@@ -378,6 +395,12 @@ func (z *betaZero) slope() float64 { return z.scale * (float64(z.da*z.sin) + z.c
 
 func (z *betaZero) curve() float64 {
 	return z.scale * (float64((float64(z.da*z.da)+z.a-math.Pi*math.Pi)*z.sin) + float64(2*z.da*z.cos))
+}
+
+func (z *betaZero) bend() float64 {
+	const pi2 = math.Pi * math.Pi
+	twice := float64(z.da*z.da) + z.a
+	return z.scale * (float64((float64(z.da*(twice+2*z.a))+z.aa-float64(3*pi2*z.da))*z.sin) + float64((3*twice-pi2)*z.cos))
 }
 
 func (z *betaZero) mixed() float64 {
