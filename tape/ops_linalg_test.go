@@ -473,8 +473,9 @@ func TestMatrixEdges(t *testing.T) {
 		{"eval", "det(A)", "[[1e200, 0], [0, 1e-200]]", "1"}, // no overflow on the way
 		{"eval", "logdet(A)", "[[1e300, 0, 0, 0], [0, 1e300, 0, 0], [0, 0, 1e300, 0], [0, 0, 0, 1e300]]", "2763.1021115928547"},
 		{"eval", "det(A)", "[[2, 1, 3, 4], [5, 6, 7, 8], [9, 1, 11, 12], [13, 14, 15, 3]]", "201"},
-		{"eval", "n = 8; i = arange(n); A * det(1 / (i[:, newaxis] + i + 1))", "1", "2.7370501217557286e-33"}, // Hilbert's matrix, condition 1.5e10; 40 digits say …557288
-		{"grad", "sum(solve(A*eye(100), zeros((100, 0))))", "2", "0"},                                         // no right sides, of many rows
+		{"eval", "n = 8; i = arange(n); A * det(1 / (i[:, newaxis] + i + 1))", "1", "2.7370501217557286e-33"},                      // Hilbert's matrix, condition 1.5e10; 40 digits say …557288
+		{"eval", "n = 8; i = arange(n); H = A / (i[:, newaxis] + i + 1); 1e23 * grad(det(H), H)[5, 5]", "1", "1.1632303402033943"}, // by singular values 1.16323034008
+		{"grad", "sum(solve(A*eye(100), zeros((100, 0))))", "2", "0"},                                                              // no right sides, of many rows
 		{"grad", "sum(triangular_solve(A*eye(100), zeros((100, 0))))", "2", "0"},
 		{"grad", "sum(lstsq(A*eye(100), zeros((100, 0))))", "2", "0"},
 		{"eval", "logdet(A)", "[[1, 2], [2, 4]]", "-inf"},

@@ -139,6 +139,10 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e 
 		spreadCofactors(dst, h.refinedInverse(a, lu, perm, first).Data, n, f, e)
 		return
 	}
+	if inv, ok := h.sureInverse(a, lu, perm, first); ok {
+		spreadCofactors(dst, inv.Data, n, f, e)
+		return
+	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
 	u, s, v, sign := h.signedSVD(a)
 	c := make([]float64, n)
@@ -146,6 +150,21 @@ func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int, f float64, e 
 		c[i] = float64(sign * productWithout(s, i))
 	}
 	h.SpreadInto(dst, u, c, v)
+}
+
+// sureInverse is the inverse of a matrix whose pivots differ much, if what another correction would change is small: by
+// singular values the cofactors of Hilbert's matrix of 9 rows were off by 6e-9, by its inverse they are by 1e-14.
+func (h *Solver) sureInverse(a, lu Dense, perm []int, first []float64) (inv Dense, ok bool) {
+	if ZeroPivot(lu) >= 0 {
+		return Dense{}, false
+	}
+	inv = h.refinedInverse(a, lu, perm, first)
+	rest := h.times(inv, h.Residuals(a, inv, h.eye(a.N), false))
+	size, off := 0.0, 0.0
+	for i, x := range inv.Data {
+		size, off = max(size, math.Abs(x)), max(off, math.Abs(rest.Data[i]))
+	}
+	return inv, off <= 0x1p-40*size && size < math.Inf(1)
 }
 
 // spreadCofactors writes f 2^e times the transpose of an inverse.

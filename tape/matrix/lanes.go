@@ -510,7 +510,11 @@ func (h *Solver) CofactorsBy(dst, a, factors, dets []float64, n, g int) {
 		if wellPivoted(lu) {
 			spreadCofactors(to, inverses.Row(l), n, f, e)
 		} else {
-			h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, nil, f, e, nil) // which go by the singular values
+			perm := h.Order(n)
+			for i, p := range factors[l*(n*n+n)+n*n:][:n] {
+				perm[i] = int(p)
+			}
+			h.Cofactors(to, Of(a[l*n*n:][:n*n], n, n), lu, perm, f, e, nil)
 		}
 	}
 }
