@@ -218,6 +218,9 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		lo.ro.asks(name, lo.tensorsOf(y, at(0)), flatten(tree))
 	}
 	lo.forget(y, tree)
+	if from := Ref(len(lo.t.ins)); lo.ro == nil && len(lo.swept) < mostDerived {
+		defer func() { lo.swept = append(lo.swept, [2]Ref{from, Ref(len(lo.t.ins))}) }()
+	}
 	if !lo.notes || lo.ro != nil || len(lo.derived) >= mostDerived {
 		return lo.deriveBy(name, y, tree, v, e, at)
 	}

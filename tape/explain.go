@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nabla/expr"
+	"nabla/tape/tensor"
 )
 
 // A Warning is something a user should know about a result that was computed.
@@ -194,6 +195,8 @@ func (lo *lowering) blockText(x access) string {
 		return t.Attr(r).Text + " has a gradient of its own, and takes it from outside" + where
 	case in.Op() == opCast:
 		return "a cast to " + in.dtype.String() + where + " is not differentiable"
+	case in.dtype == tensor.Bool && x.body == nil && lo.ofRule(r): // xlogy(x, y) has the slope log(y), where x and y are not both 0
+		return "only a condition of " + lo.nameAt(in.Pos, "the operation") + " depends on it" + where
 	case in.Op().Stops != "":
 		return in.Op().Stops + where
 	case in.Op() == opWhere:
@@ -202,6 +205,11 @@ func (lo *lowering) blockText(x access) string {
 		return in.Op().said() + where + " gives " + in.dtype.String()
 	}
 	return in.Op().said() + where + " passes no gradient to it"
+}
+
+// ofRule reports whether a value was recorded by the rules of derivatives, and is not the program's.
+func (lo *lowering) ofRule(r Ref) bool {
+	return slices.ContainsFunc(lo.swept, func(s [2]Ref) bool { return s[0] <= r && r < s[1] })
 }
 
 // since says of each source whose adjoint is so where it became so: at the instructions on the

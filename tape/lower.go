@@ -100,6 +100,7 @@ type lowering struct {
 	ends     []Ref         // of leadsTo
 	above    []bool
 	decided  conditions
+	swept    [][2]Ref // from where to where derivatives that the program takes are recorded
 	memo     memo
 	steps    int // inside how many steps of loops
 

@@ -476,6 +476,8 @@ var gradients = []struct {
 	{"y = x^2; reset; y", "none: reset at 1:10", xs("x=3")},
 	{"floor(x)", "none: floor is not differentiable at 1:1", xs("x=3")},
 	{"x > 2", "none: a comparison is not differentiable", xs("x=3")},
+	{"grad(xlogy(x, 3), x)", "none: only a condition of xlogy depends on it at 1:6", xs("x=3")}, // which the rule of its slope has
+	{"grad(x * (x > 2), x)", "none: a comparison is not differentiable at 1:13", xs("x=3")},
 	{"argmax(x)", "none: argmax is not differentiable", xs("x=[1, 2]")},
 	{"int64(x)*2.5", "none: a cast to int64", xs("x=3")},
 	{"where(x > 2, 1, 0)", "none: only a condition depends on it|a comparison", xs("x=3")},
