@@ -165,11 +165,14 @@ type rowsCost struct {
 func (l *loop) rowsCost() (c rowsCost) {
 	t := l.body
 	state, work := 0, 0.0
+	live := t.live(l.wanted())
 	for _, c := range l.carry {
-		state += t.size(c)
+		if int(c) < len(live) && live[c] { // others a step makes anew
+			state += t.size(c)
+		}
 	}
 	c.elementwise = true
-	for i, on := range t.live(l.wanted()) {
+	for i, on := range live {
 		r := Ref(i)
 		op := t.ins[r].Op()
 		if !on || t.known(r) || op == opSlot || op == opLoad {

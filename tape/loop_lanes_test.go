@@ -93,3 +93,19 @@ func TestLanes(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsRoll: what a step makes anew, and carries only since it has a name, is no state of a loop that many rows of
+// derivatives go through: Runge and Kutta's steps are recorded once.
+func TestRowsRoll(t *testing.T) {
+	text := "f(u) = (roll(u, -1) - roll(u, 2))*roll(u, 1) - u + 8\nu = v[:40]\n" +
+		"for i in range(50) { a = f(u); b = f(u + 0.005*a); c = f(u + 0.005*b); d = f(u + 0.01*c); u = u + 0.01/6*(a + 2*b + 2*c + d) }\nu"
+	for _, r := range []string{text, strings.TrimSuffix(text, "\nu") + "\nsum(u^2)"} {
+		op := "jacobian"
+		if r != text {
+			op = "hessian"
+		}
+		if _, rolled, _, err := loopAnswer(loopQuestion(t, op, r)); err != nil || !rolled {
+			t.Errorf("%s of %q: rolled is %v, %v", op, r, rolled, err)
+		}
+	}
+}
