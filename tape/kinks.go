@@ -102,12 +102,33 @@ func (s *kinkSite) taken(t *Tape) bool {
 	}
 	if slices.ContainsFunc(s.of, func(y Ref) bool { return y != None && t.ins[y].flags&flagRecorded == 0 }) {
 		u := takenRun{t: t}
-		return u.hit(s.hits, u.of(t.full(ct, s.r)))
+		return u.hit(s.hits, s.perHit(t, u.of(t.full(ct, s.r))))
 	}
 	s.hits = s.askedFor(t, s.hits, ct)
 	s.count = t.hitCount(s.hits)
 	t.Values([]Ref{s.count})
 	return s.hit(t)
+}
+
+// perHit are marks of the numbers of the site, together for each place that hits have: those of a column, or a matrix.
+func (s *kinkSite) perHit(t *Tape, marks []bool) []bool {
+	shape := t.Shape(s.r)
+	missing := len(shape) - len(t.Shape(s.hits))
+	if s.kink >= 0 || missing < 1 || missing > 2 || len(marks) != t.size(s.r) {
+		return marks
+	}
+	columns := 1
+	if missing == 1 {
+		columns = last(shape)
+	}
+	size := last(shape) * shape[len(shape)-2]
+	out := make([]bool, len(marks)/max(size, 1)*columns)
+	for i, m := range marks {
+		if k := i/size*columns + i%columns; m {
+			out[k] = true
+		}
+	}
+	return out
 }
 
 // weighted is the cotangent at the site that comes from all numbers of the values, each with a weight of

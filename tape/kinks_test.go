@@ -337,6 +337,8 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "eigh(x)[1]", xs("x=[[1, 0], [0, 1]]"), "eigh at element [0]: equal eigenvalues: their eigenvectors have no derivative (2 times) [0] 0"},
 		{"", "grad", "eigh(x)[1]^2", xs("x=[[1, 0], [0, 1]]"), ""},
 		{"", "grad", "svd(x)[0]", xs("x=[[1, 0], [0, 1]]"), "svd at element [0]: equal singular values, or one of 0: their vectors have no derivative (2 times) [0] 0"},
+		{"", "grad", "qr(x)[1]", xs("x=[[1, 2], [2, 4], [3, 6]]"), "qr at element [1]: a column that depends on those before it, but for rounding: the derivative is that of one choice of what is orthogonal to them [1] 0"},
+		{"", "grad", "qr(x)[0][:, 0]", xs("x=[[1, 2], [2, 4], [3, 6]]"), ""}, // of the column itself nothing is asked
 		{"", "grad", "svd(x)[2]", xs("x=[[1, 0, 0], [0, 0, 0]]"), "svd at element [1]: equal singular values, or one of 0: their vectors have no derivative [1] 0"},
 		// the number is that of an argument that stands at the element
 		{"", "grad", "sum(maximum(x, y))", xs("x=7", "y=[1, 7]"), "maximum of 7 at element [1]" + shared + " [1] 7"},

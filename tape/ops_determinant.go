@@ -61,7 +61,7 @@ var determinantRows = []Op{
 			}
 			g := t.mT(t.inv(t.Args(r)[0], "the derivative of "+name))
 			if t.Attr(r).Flag {
-				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
+				g = t.Apply(opMul, g, t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), t.Const(1))) // to every order
 			}
 			return t.Apply(opZMul, t.behind2(ct, r), g)
 		}},

@@ -481,6 +481,7 @@ func TestMatrixEdges(t *testing.T) {
 		{"eval", "logdet(A)", "[[1, 2], [2, 4]]", "-inf"},
 		{"eval", "logdet(A)", "[[1, 2], [3, 4]]", "nan"}, // a negative determinant
 		{"grad", "logdet(A)", "[[1, 2], [3, 4]]", "[[nan, nan], [nan, nan]]"},
+		{"eval", "grad(grad(logdet([[A, 2], [2, 1]]), A), A)", "1", "nan"},
 		{"grad", "sum(eigvalsh(A)^2)", "[[1, 0], [0, 1]]", "[[2, 0], [0, 2]]"}, // equal eigenvalues
 		{"grad", "sum(eigvalsh(A))", "[[3, 0, 0], [0, 3, 0], [0, 0, 1]]", "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"},
 		{"hessian", "sum(eigvalsh(A)^2)", "[[1, 0], [0, 1]]", "[[[[2, 0], [0, 0]], [[0, 1], [1, 0]]], [[[0, 1], [1, 0]], [[0, 0], [0, 2]]]]"},

@@ -18,6 +18,7 @@ var qrRows = []Op{
 			})
 		}},
 	{As: &opQROrthogonal, Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
+		Tie: dependentColumns, TieSay: dependentSay,
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
 		},
@@ -30,6 +31,7 @@ var qrRows = []Op{
 			return t.qrBack(t.Apply(opAdd, ct, t.mm(r, t.mirrored(m), false, false)), t.qrR(t.Args(r)[0], t.Args(r)[1]))
 		}},
 	{As: &opQRTriangle, Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
+		Tie: dependentColumns, TieSay: dependentSay,
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].M*x[0].N:]) })
 		},
@@ -71,6 +73,21 @@ func (t *Tape) qrR(a, f Ref) Ref {
 	s := slices.Clone(t.Shape(a))
 	s[len(s)-2] = last(s)
 	return t.view(opQRTriangle, s, a, f)
+}
+
+const dependentSay = "a column that depends on those before it, but for rounding: the derivative is that of one choice of what is orthogonal to them"
+
+// dependentColumns marks the columns of r, part of a decomposition, that are made of such as depend on those before them.
+func dependentColumns(t *Tape, r Ref) Ref {
+	a := t.Args(r)[0]
+	s := slices.Clone(t.Shape(a))
+	m, n := s[len(s)-2], last(s)
+	s[len(s)-2] = n
+	size := t.sumTo(t.apply("abs", a), []int{-2}, false)
+	left := t.apply("abs", t.diagonal(t.qrR(a, t.Args(r)[1]), 0, nil))
+	depends := t.apply("less_equal", left, t.Apply(opMul, size, t.Const(float64(m+n)*t.digits(a))))
+	behind := t.triangle(t.broadcastTo(t.down(t.asNumber(depends)), s), true, 0)
+	return t.apply("greater", t.sumTo(behind, []int{-2}, false), t.Const(0))
 }
 
 // mirrored is the symmetric matrix with the lower triangle of x.
