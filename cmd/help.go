@@ -23,7 +23,7 @@ var helpTexts embed.FS
 var topics = []struct{ name, also string }{
 	{"syntax", "language lang grammar program programs expression expressions operator operators statement statements keyword keywords loop loops " +
 		"constant constants pi tau inf nan none newaxis function lambda tuple tuples record records comment comments index indexing slice slices slicing " +
-		"broadcast broadcasting derivative derivatives gradients custom-gradients numpy jax"},
+		"broadcast broadcasting derivative derivatives gradients custom-gradients partial numpy jax torch pytorch"},
 	{"input", "inputs value values data file files document documents stdin csv variable variables source sources"},
 	{"output", "outputs stdout stderr result results formats json npy npz mtx conditions condition warning warnings"},
 	{"quoting", "quotes shell shells bash zsh escaping"},
@@ -44,7 +44,7 @@ func runHelp(w io.Writer, args []string) error {
 	}
 	word := strings.Join(args, "-")
 	switch word {
-	case "functions", "operation", "operations", "kink", "kinks":
+	case "functions", "operation", "operations", "kink", "kinks", "subgradient", "subgradients":
 		word = "ops"
 	case "flag", "flags", "option", "options", "command", "commands", "topic", "topics", "usage", "help":
 		return writeOverview(w)

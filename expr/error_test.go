@@ -222,6 +222,8 @@ func TestForeign(t *testing.T) {
 		{"fsolve", "x - f/grad(f, x)"},
 		{"besselj", "not there"},
 		{"jit", "leave out jit"},
+		{"gpu", "no GPU here"}, // not glu
+		{"newton", "x - f/grad(f, x)"},
 		{"linearize", "write jvp(f)(x, v)"},
 		{"plogis", "write sigmoid(x)"},
 		{"lchoose", "betaln"},
