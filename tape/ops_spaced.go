@@ -125,7 +125,7 @@ func (t *Tape) meetsNear(ys, srcs []Ref) bool {
 	for _, x := range srcs {
 		columns += t.Shape(x).Size()
 	}
-	if rows > len(ys) && (t.isBody || rows*columns > mostNearRows) {
+	if columns == 0 || rows > len(ys) && (t.isBody || rows*columns > mostNearRows) {
 		return false
 	}
 	first := slices.Min(srcs)

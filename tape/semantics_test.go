@@ -396,6 +396,7 @@ var values = []struct {
 	{"jvp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},                //
 	{"vjp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},                //
 	{"vjp({a: x, b: x^2}, x, {b: 2, a: 1})", "[5, 9]", xs("x=[1, 2]")}, // fields go by name
+	{"jvp(x, (), ())", "none", xs("x=[1, 2]")},                         // along no source
 	{"jvp(x[0]*x[1], {a: x}, {a: [0, 1]})", "1", xs("x=[1, 2]")},       //
 	{"u = x[0]; v = x[1]; jvp(u*v^2, {a: u, b: v}, {b: 1, a: 0})", "4", xs("x=[1, 2]")},
 	{"u = x[0]; v = x[1]; jvp(u*v^2, (u, v), (grad(x[0], u), 1))", "4", xs("x=[1, 2]")}, // none is 0
