@@ -69,6 +69,9 @@ func (lo *lowering) whyApart(s *source, values []Ref) string {
 	if at, ok := lo.decided.from(lo.t, values); ok {
 		return "only a condition depends on it at " + lo.place(at)
 	}
+	if at, ok := lo.plain.from(lo.t, values); ok { // an order, a size or a place
+		return "it is read as a plain number at " + lo.place(at)
+	}
 	if x := lo.top.names[s.name]; x != nil && x.state == nil && slices.Contains(lo.inputs, s.name) {
 		return s.name + " is bound anew: the target does not depend on the input"
 	}

@@ -100,7 +100,8 @@ type lowering struct {
 	ends     []Ref         // of leadsTo
 	above    []bool
 	decided  conditions
-	swept    [][2]Ref // from where to where derivatives that the program takes are recorded
+	plain    conditions // values that are read as plain numbers: orders, axes, sizes and places
+	swept    [][2]Ref   // from where to where derivatives that the program takes are recorded
 	memo     memo
 	steps    int // inside how many steps of loops
 

@@ -117,6 +117,9 @@ func (lo *lowering) number(v value, e expr.Expr) float64 {
 	if lo.t.size(r) != 1 {
 		lo.fail(e, "type", "one number is needed here, not a tensor of shape %v", lo.t.Shape(r))
 	}
+	if _, written := lo.t.constant(r); !written && lo.steps == 0 && !lo.rolled && e != nil {
+		lo.plain.note(r, e.Mark())
+	}
 	return lo.t.read(r)[0]
 }
 
