@@ -245,17 +245,8 @@ func (x *alongLoop) stays(parts int) bool {
 // run runs the loop of an instruction for points from to to-1 of a batch.
 func (x *alongLoop) run(c *run, b *batch, from, to, threads int, out []float64, data [][]float64) {
 	l, t, n := c.attr.Loop, c.t, to-from
-	var rooms [][]float64
-	room := func(n int) []float64 {
-		m := arena64.take(n)
-		rooms = append(rooms, m)
-		return m
-	}
-	defer func() {
-		for _, m := range rooms {
-			arena64.give(m)
-		}
-	}()
+	var held loans
+	defer held.giveBack()
 	first := len(l.carry) + len(l.consts) // of those that have rows
 	args := make([][]float64, len(data), len(data)+1)
 	for i, v := range data {
@@ -266,27 +257,42 @@ func (x *alongLoop) run(c *run, b *batch, from, to, threads int, out []float64, 
 		if b.at[i] == nil {
 			args[i] = v[from*size : to*size]
 		} else { // not of every point
-			args[i] = room(n * size)
+			args[i] = held.take(n * size)
 			for k := range n {
 				copy(rowAt(args[i], size, k), rowAt(v, size, b.offset(i, from+k)))
 			}
 		}
 		if i >= first && !(i < first+len(x.arrays) && !x.turned[i-first]) {
 			row := c.shapes[i][1:].Size()
-			turned := room(n * size)
+			turned := held.take(n * size)
 			turnBlocks(turned, n*row, args[i], size, n, c.shapes[i][0], row)
 			args[i] = turned
 		}
 	}
 	if len(x.consts) > x.fixed {
-		zeros := room(n)
+		zeros := held.take(n)
 		clear(zeros)
 		args = slices.Insert(args, first, zeros)
 	}
-	value := room(x.outAt(len(x.loop.outs)))
+	value := held.take(x.outAt(len(x.loop.outs)))
 	runLoop(&run{t: t, r: c.r, attr: &Attr{Loop: x.loop}, out: value, args: args, threads: threads})
 	total := l.outAt(len(l.outs))
 	x.putOut(l, out[from*total:to*total], value, n)
+}
+
+// Loans are pieces of memory that are the arena's.
+type loans [][]float64
+
+func (l *loans) take(n int) []float64 {
+	m := arena64.take(n)
+	*l = append(*l, m)
+	return m
+}
+
+func (l *loans) giveBack() {
+	for _, m := range *l {
+		arena64.give(m)
+	}
 }
 
 // putOut writes to out, for each of n points, what its value of l is.

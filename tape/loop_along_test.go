@@ -34,6 +34,19 @@ var alongLoops = []struct {
 // alongAnswer is loopAnswer, and how many loops took their rows together.
 func alongAnswer(t *testing.T, q *Question) (out [][]float64, took int) {
 	t.Helper()
+	out, codes := answerAndCodes(q)
+	for _, c := range codes {
+		for _, k := range c.wide {
+			if k.loop != nil {
+				took++
+			}
+		}
+	}
+	return out, took
+}
+
+// answerAndCodes is loopAnswer, and what is made of its loops.
+func answerAndCodes(q *Question) (out [][]float64, codes []*loopCodes) {
 	s := &session{q: q}
 	s.start()
 	s.program()
@@ -43,14 +56,10 @@ func alongAnswer(t *testing.T, q *Question) (out [][]float64, took int) {
 	}
 	for i := range s.t.ins {
 		if s.t.ins[i].Op() == opLoop {
-			for _, k := range s.t.Attr(Ref(i)).Loop.codes.wide {
-				if k.loop != nil {
-					took++
-				}
-			}
+			codes = append(codes, s.t.Attr(Ref(i)).Loop.codes)
 		}
 	}
-	return out, took
+	return out, codes
 }
 
 // alongOnTwo is alongAnswer on two threads, of which each takes some rows.

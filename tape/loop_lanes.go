@@ -29,6 +29,9 @@ var (
 	lanesCost   = 1.0
 )
 
+// mostLaned is how many numbers the columns of all lanes have at most.
+const mostLaned = 1 << 20
+
 // laned is the code of l for lanes, if it has such. The lock is its caller's.
 func (c *loopCodes) laned(l *loop) *laneCodes {
 	x := &c.inLanes
@@ -44,7 +47,7 @@ func (c *loopCodes) laned(l *loop) *laneCodes {
 	}
 	b := *l
 	b.lanes = kernels.StepLanes()
-	if code := b.compile(true); code.mayLane() {
+	if code := b.compile(true); code.mayLane() && code.size*b.lanes <= mostLaned {
 		x.codes = codesOf(code)
 		x.alone, x.takes = code.laneWork()
 		x.alone, x.takes = pointCost+x.alone*float64(max(l.n, 1)), 1.5*pointCost+x.takes*float64(max(l.n, 1))
@@ -162,17 +165,8 @@ func (c *run) inLanes(b *batch, out []float64, data [][]float64) bool {
 func (x *laneCodes) run(c *run, b *batch, from, to int, out []float64, data [][]float64) {
 	l := x.codes.plain.l
 	lanes, n := l.lanes, to-from
-	var rooms [][]float64
-	room := func(n int) []float64 {
-		m := arena64.take(n)
-		rooms = append(rooms, m)
-		return m
-	}
-	defer func() {
-		for _, m := range rooms {
-			arena64.give(m)
-		}
-	}()
+	var held loans
+	defer held.giveBack()
 	args, wide := make([][]float64, len(data)), make([]bool, len(l.arrays)+len(l.columns))
 	shared := len(l.carry) + len(l.consts) // from here on what all points have is left as it is
 	for i, v := range data {
@@ -184,14 +178,14 @@ func (x *laneCodes) run(c *run, b *batch, from, to int, out []float64, data [][]
 				continue
 			}
 		}
-		if args[i] = room(size * lanes); !varies {
+		if args[i] = held.take(size * lanes); !varies {
 			spreadLanes(args[i], v, lanes)
 			continue
 		}
 		if b.at[i] == nil && n == lanes {
 			v = v[from*size : to*size]
 		} else { // not of every point, or there are too few
-			rows := room(lanes * size)
+			rows := held.take(lanes * size)
 			for k := range lanes {
 				copy(rowAt(rows, size, k), rowAt(v, size, b.offset(i, min(from+k, to-1))))
 			}
@@ -200,7 +194,7 @@ func (x *laneCodes) run(c *run, b *batch, from, to int, out []float64, data [][]
 		kernels.TransposeLarge(args[i], lanes, v, size, lanes, size)
 	}
 	total := c.shape.Size()
-	value := room(total * lanes)
+	value := held.take(total * lanes)
 	w := &run{t: c.t, r: c.r, out: value, args: args, threads: 1}
 	defer l.explain(w)
 	x.code().run(w, wide)

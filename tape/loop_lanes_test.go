@@ -35,15 +35,9 @@ func inLanes(all bool, f func()) {
 // lanedAnswer is loopAnswer, and how many loops have code for lanes.
 func lanedAnswer(t *testing.T, q *Question) (out [][]float64, took int) {
 	t.Helper()
-	s := &session{q: q}
-	s.start()
-	s.program()
-	s.ask()
-	for _, a := range s.finish().Targets {
-		out = append(out, numbers(a.Value), numbers(a.Payload))
-	}
-	for i := range s.t.ins {
-		if s.t.ins[i].Op() == opLoop && s.t.Attr(Ref(i)).Loop.codes.inLanes.codes != nil {
+	out, codes := answerAndCodes(q)
+	for _, c := range codes {
+		if c.inLanes.codes != nil {
 			took++
 		}
 	}
