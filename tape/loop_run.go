@@ -206,7 +206,7 @@ func (x *loopRun) steps(from, n int) {
 	if x.index >= 0 {
 		lanes := x.lanes()
 		for i := range n {
-			v := x.l.from + x.l.by*float64(x.l.first+x.l.step(from+i))
+			v := x.l.from + float64(x.l.by*float64(x.l.first+x.l.step(from+i)))
 			for k := range lanes {
 				x.mem[(int(x.index)+i)*lanes+k] = v
 			}

@@ -400,7 +400,7 @@ func (z *betaZero) curve() float64 {
 func (z *betaZero) bend() float64 {
 	const pi2 = math.Pi * math.Pi
 	twice := float64(z.da*z.da) + z.a
-	return z.scale * (float64((float64(z.da*(twice+2*z.a))+z.aa-float64(3*pi2*z.da))*z.sin) + float64((3*twice-pi2)*z.cos))
+	return z.scale * (float64((float64(z.da*(twice+2*z.a))+z.aa-float64(3*pi2*z.da))*z.sin) + float64((float64(3*twice)-pi2)*z.cos))
 }
 
 func (z *betaZero) mixed() float64 {
