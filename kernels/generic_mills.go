@@ -215,21 +215,13 @@ func HazardCurveOf(x float64) float64 {
 
 // hazardSeries are the coefficients of the asymptotic series of HazardBendOf in t = -x: the sum of c[k] t^(-2k-4). That of the
 // gap, a[1]/t + a[2]/t^3 + …, satisfies t gap = 1 + gap' - gap^2.
-var hazardSeries = func() (c [30]float64) {
-	var a [len(c) + 1]float64
-	a[1] = 1
-	for k := 1; k <= len(c); k++ {
-		n := float64(k)
-		if k > 1 {
-			a[k] = (3 - 2*n) * a[k-1]
-		}
-		for i := 1; i < k; i++ {
-			a[k] -= float64(a[i] * a[k-i])
-		}
-		c[k-1] = (2*n - 1) * 2 * n * (2*n + 1) * a[k]
-	}
-	return c
-}()
+var hazardSeries = [...]float64{
+	6, -120, 2100, -37296, 698940, -1.4005992e+07,
+	3.014193e+08, -6.97024752e+09, 1.72978511724e+11, -4.59677878716e+12, 1.304641987341e+14, -3.9435513573732e+15,
+	1.265945509944063e+17, -4.3040496164980644e+18, 1.5457179841699122e+20, -5.849163380192117e+21, 2.3267811718823653e+23, -9.708932144619558e+24,
+	4.240948244845806e+26, -1.9355899304198238e+28, 9.214322325633846e+29, -4.5677979986738585e+31, 2.3544321792819945e+33, -1.260050820089037e+35,
+	6.992618689756882e+36, -4.0188878135377654e+38, 2.3893750082337896e+40, -1.4679261087055537e+42, 9.309424808993192e+43, -6.088685419195475e+45,
+}
 
 // HazardBendOf is the third derivative of HazardOf, hazard (3 gap gap' - gap^3 - curve). These cancel as 1/x^2 does: far
 // out it is the derivative of the asymptotic series, whose terms from 12 on fall below the last digit.

@@ -442,3 +442,21 @@ func TestBesselRows(t *testing.T) {
 		}
 	}
 }
+
+// TestHazardSeries: the gap whose third derivative has these coefficients satisfies t gap = 1 + gap' - gap^2.
+func TestHazardSeries(t *testing.T) {
+	var a [len(hazardSeries) + 1]float64
+	a[1] = 1
+	for k := 1; k < len(a); k++ {
+		n := float64(k)
+		if k > 1 {
+			a[k] = (3 - 2*n) * a[k-1]
+		}
+		for i := 1; i < k; i++ {
+			a[k] -= float64(a[i] * a[k-i])
+		}
+		if want := (2*n - 1) * 2 * n * (2*n + 1) * a[k]; hazardSeries[k-1] != want {
+			t.Errorf("coefficient %d is %v, want %v", k-1, hazardSeries[k-1], want)
+		}
+	}
+}

@@ -94,11 +94,7 @@ func (t *Tape) alongByRows(y Ref, srcs, vs []Ref) Ref {
 			continue
 		}
 		part := t.full(t.Apply(opZMul, vs[i], g), srcs[i])
-		axes := make([]int, len(t.Shape(part)))
-		for k := range axes {
-			axes[k] = k - len(axes)
-		}
-		part = t.cast(t.sumTo(part, axes, false), t.ins[y].dtype)
+		part = t.cast(t.sumTo(part, allAxes(t.Shape(part)), false), t.ins[y].dtype)
 		if sum == None {
 			sum = part
 		} else {

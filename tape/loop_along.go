@@ -258,9 +258,7 @@ func (x *alongLoop) run(c *run, b *batch, from, to, threads int, out []float64, 
 			args[i] = v[from*size : to*size]
 		} else { // not of every point
 			args[i] = held.take(n * size)
-			for k := range n {
-				copy(rowAt(args[i], size, k), rowAt(v, size, b.offset(i, from+k)))
-			}
+			b.gather(args[i], v, i, size, from, to)
 		}
 		if i >= first && !(i < first+len(x.arrays) && !x.turned[i-first]) {
 			row := c.shapes[i][1:].Size()

@@ -65,10 +65,7 @@ func (l *loop) steps(limit int64) *plannedStep {
 	c := l.codes
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.known {
-		c.known, c.planned = true, l.planned()
-	}
-	if !c.planned {
+	if !c.isPlanned(l) {
 		return nil
 	}
 	if n := len(c.idle); n > 0 {
@@ -77,6 +74,14 @@ func (l *loop) steps(limit int64) *plannedStep {
 		return s
 	}
 	return l.plan(limit, None)
+}
+
+// isPlanned reports whether the steps of l are planned. The lock is its caller's.
+func (c *loopCodes) isPlanned(l *loop) bool {
+	if !c.known {
+		c.known, c.planned = true, l.planned()
+	}
+	return c.planned
 }
 
 // give takes a plan back.

@@ -38,11 +38,7 @@ func (c *loopCodes) laned(l *loop) *laneCodes {
 	if x.known {
 		return x
 	}
-	x.known = true
-	if !c.known {
-		c.known, c.planned = true, l.planned()
-	}
-	if c.planned {
+	if x.known = true; c.isPlanned(l) {
 		return x
 	}
 	b := *l
@@ -186,9 +182,7 @@ func (x *laneCodes) run(c *run, b *batch, from, to int, out []float64, data [][]
 			v = v[from*size : to*size]
 		} else { // not of every point, or there are too few
 			rows := held.take(lanes * size)
-			for k := range lanes {
-				copy(rowAt(rows, size, k), rowAt(v, size, b.offset(i, min(from+k, to-1))))
-			}
+			b.gather(rows, v, i, size, from, to)
 			v = rows
 		}
 		kernels.TransposeLarge(args[i], lanes, v, size, lanes, size)

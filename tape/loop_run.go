@@ -28,7 +28,7 @@ type badLoad struct {
 // the first step. The memory is the arena's. Where there are lanes, constants and what is carried have
 // the numbers of each, and those arrays and columns that are wide.
 func (c *loopCode) newRun(carry, consts, arrays [][]float64, wide []bool) *loopRun {
-	lanes := c.l.width()
+	lanes := c.lanes()
 	x := &loopRun{loopCode: c, mem: arena64.take(c.size * lanes), arrays: arrays, wide: wide}
 	fill := func(col int32, v []float64, wide bool) {
 		n := len(v)
@@ -105,7 +105,7 @@ func (l *loop) sumsOf(c *run) [][]float64 {
 // run runs all steps. Where there are lanes, the value and the arguments have the numbers of each, but for those arrays and
 // columns that are not wide.
 func (code *loopCode) run(c *run, wide []bool) {
-	l, lanes := code.l, code.l.width()
+	l, lanes := code.l, code.lanes()
 	sums := l.sumsOf(c)
 	carry, consts, arrays := l.split(c.args)
 	columns := l.columnsOf(c.args)

@@ -128,7 +128,7 @@ var equalRows = []Op{
 				}
 				v := t.eigvecs(a, f, None)
 				z := t.quotientsApart(ct, w, near, t.slopes(ct, w), part)
-				return t.lastKnown(t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v)), near)
+				return t.lastKnown(t.timesWithin(v, x, z), near)
 			case 3:
 				if turned := t.latest(opTurned, r, x); turned > ct && t.ins[t.Args(turned)[4]].Op() != opConst {
 					return t.takenApart(r, t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6], t.Const(0), t.Const(0))
@@ -171,7 +171,7 @@ func (t *Tape) idle(ct, near Ref) Ref {
 func (t *Tape) turnedBeside(a, f, q, x, w, near Ref) Ref {
 	v := t.eigvecs(a, f, None)
 	c := t.within(v, t.symmetrized(x))
-	gap := t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w)))
+	gap := t.Apply(opWhere, near, t.Const(1), t.differences(w))
 	over := t.Apply(opWhere, near, t.Const(0), t.over(t.Apply(opMul, t.Const(-2), q), gap))
 	lines := t.apply("logical_and", near, t.offDiagonal(last(t.Shape(w))))
 	return t.between(v, t.Apply(opWhere, lines, t.symmetrized(t.mm(over, c, true, false)), t.Const(0)), v)
@@ -187,7 +187,7 @@ func (t *Tape) within(v, x Ref) Ref { return t.mm(t.mm(v, x, true, false), v, fa
 
 // turnedFar is the sum over k not near to i and j of x_ik y_kj (z_ij - z_kj)/(w_j - w_k).
 func (t *Tape) turnedFar(x, y, z, w, near Ref) Ref {
-	gap := t.Apply(opSub, t.across(w), t.down(w))
+	gap := t.differences(w)
 	gap = t.Apply(opWhere, t.apply("logical_or", near, t.apply("equal", gap, t.Const(0))), t.Const(1), gap)
 	far := t.Apply(opWhere, near, t.Const(0), t.over(y, gap))
 	return t.Apply(opSub, t.Apply(opZMul, z, t.mm(x, far, false, false)), t.mm(x, t.Apply(opZMul, z, far), false, false))
@@ -306,8 +306,8 @@ func (t *Tape) quotientsWhere(d, w, near, limits Ref) Ref {
 	if last(t.Shape(w)) == 1 {
 		return t.full(t.Const(0), t.down(w))
 	}
-	gap := t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w)))
-	z := t.Apply(opWhere, near, limits, t.over(t.Apply(opSub, t.across(d), t.down(d)), gap))
+	gap := t.Apply(opWhere, near, t.Const(1), t.differences(w))
+	z := t.Apply(opWhere, near, limits, t.over(t.differences(d), gap))
 	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), z, t.Const(0))
 }
 
@@ -331,7 +331,7 @@ func (t *Tape) quotientsApart(d, w, near, slopes, part Ref) Ref {
 		if part != None {
 			size = t.Apply(opAdd, size, t.total(part))
 		}
-		rise := t.apply("abs", t.Apply(opSub, t.across(d), t.down(d)))
+		rise := t.apply("abs", t.differences(d))
 		alike := t.apply("less_equal", rise, t.Apply(opMul, t.Const(0x1p-10), size))
 		limits = t.Apply(opWhere, alike, limits, t.Const(math.NaN()))
 	}

@@ -128,16 +128,11 @@ func (t *Tape) meetsNear(ys, srcs []Ref) bool {
 	if columns == 0 || rows > len(ys) && (t.isBody || rows*columns > mostNearRows) {
 		return false
 	}
-	first := slices.Min(srcs)
-	seen := map[Ref]bool{}
-	todo := slices.Clone(ys)
-	for len(todo) > 0 {
-		r := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if r < first || seen[r] {
+	first, live := slices.Min(srcs), t.liveAll(ys...)
+	for r := Ref(len(live)) - 1; r >= first; r-- {
+		if !live[r] {
 			continue
 		}
-		seen[r] = true
 		switch args := t.Args(r); t.ins[r].Op() {
 		case opEigvals, opEigvecs, opSpectral, opShares:
 			if !t.allFar(t.eigvals(args[0], args[1]), false) {
@@ -148,7 +143,6 @@ func (t *Tape) meetsNear(ys, srcs []Ref) bool {
 				return true
 			}
 		}
-		todo = append(todo, t.Args(r)...)
 	}
 	return false
 }

@@ -330,10 +330,8 @@ func betaMixedSlopeOf(a, b float64) float64 {
 		return float64(betaMixedOf(a, b)*fall) + float64(betaOf(a, b)*(float64(polygammaFallOf(1, a, b)*digammaFallOf(b, a))-float64(fall*polygammaOf(1, a+b))-second))
 	}
 	r := betaRestOf(a, b)
-	_, _, along := trigammaRises(1+a, b)
-	_, by, _ := trigammaRises(1+b, a)
-	means := float64(-polygammaFallOf(1, 1+a, b)/b*r.mb) - float64(r.ma*r.riseB)
-	return r.g * (along + by + float64(r.ma*r.mb) + float64((a+b)*means) - float64(float64(b*r.ma)*r.mixed))
+	means := float64(-polygammaFallOf(1, 1+a, b)/b*r.mb) - float64(r.ma*r.b.rise)
+	return r.g * (r.a.byX + r.b.byH + float64(r.ma*r.mb) + float64((a+b)*means) - float64(float64(b*r.ma)*r.mixed))
 }
 
 // betaPolesCancel reports whether derivatives of beta by both arguments are sums of poles at 0 that cancel.
@@ -344,10 +342,11 @@ func betaPolesCancel(a, b float64) bool {
 
 // A betaRest is what the poles at 0 leave of derivatives of beta: with g = beta(a, b) a b/(a+b), the means
 // ma and mb of ψ' from 1+a and from 1+b to 1+a+b, and how far these rise by the way, the derivative
-// by both is g (riseA + riseB + (a+b) ma mb).
+// by both is g (rise + rise + (a+b) ma mb).
 type betaRest struct {
-	g, ma, mb, riseA, riseB float64
-	mixed                   float64 // over g
+	g, ma, mb float64
+	a, b      trigammaRise // from 1+a, from 1+b
+	mixed     float64      // over g
 }
 
 func betaRestOf(a, b float64) (r betaRest) {
@@ -357,9 +356,8 @@ func betaRestOf(a, b float64) (r betaRest) {
 	}
 	r.g = betaOf(a, b) * lo * (hi / s)
 	r.ma, r.mb = -digammaFallOf(1+a, b)/b, -digammaFallOf(1+b, a)/a
-	r.riseA, _, _ = trigammaRises(1+a, b)
-	r.riseB, _, _ = trigammaRises(1+b, a)
-	r.mixed = r.riseA + r.riseB + float64(float64(s*r.ma)*r.mb)
+	r.a, r.b = trigammaRiseOf(1+a, b), trigammaRiseOf(1+b, a)
+	r.mixed = r.a.rise + r.b.rise + float64(float64(s*r.ma)*r.mb)
 	return r
 }
 
@@ -369,8 +367,7 @@ type betaZero struct {
 	scale      float64 // Γ(a) Γ(b) Γ(1-a-b)
 	da, db     float64 // its logarithm's derivatives by a and b
 	a, b, both float64 // theirs: of da by a, of db by b, of both by the other
-	third      float64 // less the derivative of both
-	aa         float64 // the derivative of a by a
+	x, rest    float64 // the arguments of the first gamma and of the last
 	sin, cos   float64 // of π (a+b), the sine over π
 }
 
@@ -385,8 +382,7 @@ func betaZeroOf(a, b float64) (z betaZero) {
 	z.scale = gammaProduct(a, b, 1-s)
 	z.da, z.db = kernels.DigammaOf(a)-psi, kernels.DigammaOf(b)-psi
 	z.a, z.b, z.both = polygammaOf(1, a)+both, polygammaOf(1, b)+both, both
-	z.third = polygammaOf(2, 1-s)
-	z.aa = polygammaOf(2, a) - z.third
+	z.x, z.rest = a, 1-s
 	z.sin, z.cos = kernels.SinPiOf(s)/math.Pi, kernels.CosPiOf(s)
 	return z
 }
@@ -399,8 +395,8 @@ func (z *betaZero) curve() float64 {
 
 func (z *betaZero) bend() float64 {
 	const pi2 = math.Pi * math.Pi
-	twice := float64(z.da*z.da) + z.a
-	return z.scale * (float64((float64(z.da*(twice+2*z.a))+z.aa-float64(3*pi2*z.da))*z.sin) + float64((float64(3*twice)-pi2)*z.cos))
+	twice, third := float64(z.da*z.da)+z.a, polygammaOf(2, z.x)-polygammaOf(2, z.rest)
+	return z.scale * (float64((float64(z.da*(twice+2*z.a))+third-float64(3*pi2*z.da))*z.sin) + float64((float64(3*twice)-pi2)*z.cos))
 }
 
 func (z *betaZero) mixed() float64 {
@@ -412,7 +408,7 @@ func (z *betaZero) mixed() float64 {
 func (z *betaZero) mixedSlope() float64 {
 	const pi2 = math.Pi * math.Pi
 	twice, mixed := float64(z.da*z.da)+z.a, float64(z.da*z.db)+z.both
-	third := float64(z.da*mixed) + float64(z.a*z.db) + float64(z.da*z.both) - z.third
+	third := float64(z.da*mixed) + float64(z.a*z.db) + float64(z.da*z.both) - polygammaOf(2, z.rest)
 	return z.scale * (float64((third-float64(pi2*(z.db+2*z.da)))*z.sin) + float64((twice+2*mixed-pi2)*z.cos))
 }
 
@@ -424,32 +420,37 @@ func gammaProduct(a, b, c float64) float64 {
 	return gammaSign(a) * gammaSign(b) * kernels.ExpOf(kernels.LgammaOf(a)+kernels.LgammaOf(c)+kernels.LgammaOf(b))
 }
 
-// trigammaRises are (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h, and its derivatives by h and by
-// x: the sums of 1/((x+j) (x+j+h)^2) and of what that is made of it, the far ones by the power series of ψ' in h.
-func trigammaRises(x, h float64) (rise, byH, byX float64) {
+// A trigammaRise is (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h, and its derivatives by h and by x.
+type trigammaRise struct{ rise, byH, byX float64 }
+
+// trigammaRiseOf is the sums of 1/((x+j) (x+j+h)^2) and of what that is made of it, the far ones by the power series of ψ'
+// in h.
+func trigammaRiseOf(x, h float64) (r trigammaRise) {
 	if math.Abs(h) >= math.Abs(x)/2 {
 		m, end := -digammaFallOf(x, h)/h, polygammaOf(1, x+h)
-		rise = (m - end) / h
-		byH = -(2*rise + polygammaOf(2, x+h)) / h
-		return rise, byH, byH - (polygammaOf(1, x)+end-2*m)/h/h
+		r.rise = (m - end) / h
+		r.byH = -(2*r.rise + polygammaOf(2, x+h)) / h
+		r.byX = r.byH - (polygammaOf(1, x)+end-2*m)/h/h
+		return r
 	}
 	for far := 16 * max(math.Abs(h), 2); x < far; x++ {
 		u, v := 1/x, 1/(x+h)
-		rise += 1 / (x * float64((x+h)*(x+h)))
+		r.rise += 1 / (x * float64((x+h)*(x+h)))
 		uv := u * v
-		byH -= float64(2 * uv * v * v)
-		byX -= float64(uv*uv) + float64(2*uv*v*v)
+		r.byH -= float64(2 * uv * v * v)
+		r.byX -= float64(uv*uv) + float64(2*uv*v*v)
 	}
 	sum, power := 0.0, 0.5 // h^(k-1)/(k+1)!
 	for k := 1.0; k <= 12; k++ {
 		psi := polygammaOf(k+2, x)
 		sum -= float64(float64(k*power) * polygammaOf(k+1, x))
-		byX -= float64(float64(k*power) * psi)
+		r.byX -= float64(float64(k*power) * psi)
 		power /= k + 2
-		byH -= float64(float64(k*(k+1)*power) * psi)
+		r.byH -= float64(float64(k*(k+1)*power) * psi)
 		power *= h
 	}
-	return rise + sum, byH, byX
+	r.rise += sum
+	return r
 }
 
 // isPole reports whether gamma has a pole at x.

@@ -167,9 +167,8 @@ var spectralRows = []Op{
 				return t.takenApart(t.shares(r, ct), t.whereKnown(t.Args(turned)[4]), t.Args(turned)[6], t.Const(0), t.Const(0))
 			case part != None:
 				v := t.eigvecs(a, f, None)
-				e := t.within(v, t.symmetrized(t.full(ct, r)))
 				near := t.Args(part)[2]
-				return t.lastKnown(t.symmetrized(t.between(v, t.Apply(opZMul, e, t.quotientsApart(d, w, near, t.slopes(d, w), part)), v)), near)
+				return t.lastKnown(t.timesWithin(v, t.full(ct, r), t.quotientsApart(d, w, near, t.slopes(d, w), part)), near)
 			}
 			return t.spectralAlong(a, f, d, w, t.full(ct, r))
 		}},
@@ -319,8 +318,7 @@ func (t *Tape) valuesAdj(op *Op, r Ref, i int, ct Ref) Ref {
 // spectralAlong is the cotangent of a in the sum of x times V diag(d) Vᵀ.
 func (t *Tape) spectralAlong(a, f, d, w, x Ref) Ref {
 	if t.allFar(w, false) {
-		v := t.eigvecs(a, f, None)
-		return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), t.overSpaced(t.differences(d), w)), v))
+		return t.timesWithin(t.eigvecs(a, f, None), x, t.overSpaced(t.differences(d), w))
 	}
 	q := t.quotientsOf(d, w, t.slopes(d, w), t.equalEigenvalues(a, f))
 	z, own := q.z, t.Const(0)
@@ -328,8 +326,13 @@ func (t *Tape) spectralAlong(a, f, d, w, x Ref) Ref {
 		z, own = t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), q.z, t.down(t.whereKnown(q.own))), q.own
 	}
 	v := t.eigvecs(a, f, q.near)
-	g := t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
+	g := t.timesWithin(v, x, z)
 	return t.Apply(opAdd, g, t.record(opTurned, t.Shape(g), Attr{}, a, f, x, q.z, own, w, q.near))
+}
+
+// timesWithin is symmetric x with its numbers between vectors v multiplied by those of z.
+func (t *Tape) timesWithin(v, x, z Ref) Ref {
+	return t.symmetrized(t.between(v, t.Apply(opZMul, t.within(v, t.symmetrized(x)), z), v))
 }
 
 // spreadColumns writes U diag(d) Vᵀ for vectors in columns.
@@ -430,7 +433,7 @@ func (t *Tape) overGaps(k, m, w, near, free Ref) Ref {
 	if free != None {
 		none, near = t.Apply(opWhere, free, t.Const(0), none), t.apply("logical_or", near, free)
 	}
-	q := t.over(k, t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, t.across(w), t.down(w))))
+	q := t.over(k, t.Apply(opWhere, near, t.Const(1), t.differences(w)))
 	return t.Apply(opWhere, near, none, q)
 }
 

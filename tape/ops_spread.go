@@ -226,7 +226,7 @@ func (t *Tape) bendOf(a, f, d, slopes, zero, kink Ref, check bool) *bend {
 	b.both = t.apply("logical_and", t.across(zero), t.down(zero))
 	b.atZero = t.across(b.edge)
 	if check {
-		apart := t.apply("abs", t.Apply(opSub, t.across(b.edge), t.down(b.edge)))
+		apart := t.apply("abs", t.differences(b.edge))
 		alike := t.apply("less_equal", apart, t.Apply(opMul, t.Const(1e-8), t.total(t.full(slope, b.s))))
 		b.atZero = t.Apply(opWhere, alike, b.atZero, t.Const(math.NaN()))
 	}

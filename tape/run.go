@@ -195,6 +195,14 @@ func (b *batch) offset(i, k int) int {
 	return off
 }
 
+// gather fills dst with what argument i, of so many numbers a point, is at points from from on; from to on there are none,
+// and the last one stands for them.
+func (b *batch) gather(dst, v []float64, i, size, from, to int) {
+	for k := range len(dst) / max(size, 1) {
+		copy(rowAt(dst, size, k), rowAt(v, size, b.offset(i, min(from+k, to-1))))
+	}
+}
+
 // straight is how many points from k on, before end, lie equally far apart in both arguments,
 // and how far.
 func (b *batch) straight(k, end int) (n, dx, dy int) {
