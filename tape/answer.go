@@ -66,6 +66,9 @@ func (s *session) finish() *Answer {
 	}
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
+	if s.log == nil && s.x != nil {
+		s.answer.memory = s.x.own(s.answer.memory)
+	}
 	return &s.answer
 }
 
@@ -224,7 +227,7 @@ func (s *session) compute(want []Ref) (x *execution, parts bool) {
 	runs, rest := s.t.rowRuns(want)
 	x = s.t.values(rest)
 	for _, r := range runs {
-		r.all()
+		s.answer.memory = append(s.answer.memory, r.all()...)
 	}
 	return x, len(runs) > 0
 }

@@ -52,6 +52,90 @@ func TestArenaAnswersStay(t *testing.T) {
 	}
 }
 
+// TestRelease: the memory of a released answer serves the next one, and is that of nothing else: not of the inputs, nor of an
+// answer that is still held.
+func TestRelease(t *testing.T) {
+	x := normals(0.1, 32, 32)
+	was := slices.Clone(x.Tensor.Data)
+	numbers := func(a *Answer) (all []float64) {
+		for _, r := range a.Targets {
+			for _, v := range []*tensor.Value{r.Value, r.Payload} {
+				if v != nil {
+					v.Leaves("", func(_ string, v *tensor.Value) {
+						if v.Tensor != nil {
+							all = append(all, v.Tensor.Data...)
+						}
+					})
+				}
+			}
+		}
+		return all
+	}
+	for _, r := range []struct {
+		op, text string
+		none     bool // no numbers but those of the inputs
+	}{
+		{op: "eval", text: "x", none: true},
+		{op: "eval", text: "x[1:-2]"},
+		{op: "eval", text: "y = sin(x); (y, y, y.T, y[2:], x)"},
+		{op: "eval", text: "y = sort(x); z = y*1; (reshape(z, (4, 256)), z)"},
+		{op: "eval", text: "ones(30, 30) + 2"},
+		{op: "grad", text: "sum(x)"},
+		{op: "grad", text: "sum(x*x.T)"},
+		{op: "grad", text: "sum(x*stop_gradient(x))"},
+		{op: "grad", text: "sum(tanh(x @ x) @ x)"},
+		{op: "grad", text: "y = x; for i in range(9) { y = tanh(y @ x) }; sum(y^2)"},
+		{op: "grad", text: "sum(svdvals(x))"},
+		{op: "jacobian", text: "x"},
+		{op: "jacobian", text: "sum(tanh(x @ x), axis=0)"},
+		{op: "batch_jacobian", text: "tanh(x @ ones(32, 40))"},
+		{op: "hessian", text: "sum(x^3) + sum(x[0] @ x)^2"},
+		{op: "hessian", text: "sum(sin(x @ x))"}, // 1024×1024, in parts
+	} {
+		for _, dtype := range []tensor.DType{tensor.Float64, tensor.Float32} {
+			for threads := 1; threads <= 2; threads++ {
+				ask := func() *Answer {
+					q := question(t, r.op, r.text)
+					q.DType, q.Threads, q.Inputs = dtype, threads, []Input{{Name: "x", Value: x}}
+					a, err := q.Answer()
+					if err != nil {
+						t.Fatalf("%s of %q: %v", r.op, r.text, err)
+					}
+					return a
+				}
+				held := ask()
+				want := numbers(held)
+				for range 3 {
+					a := ask()
+					if got := numbers(a); !sameNumbers(got, want) {
+						t.Errorf("%s of %q (%v): the numbers are not what they were before others were released", r.op, r.text, dtype)
+					}
+					if r.none != (len(a.memory) == 0) {
+						t.Errorf("%s of %q (%v) has %d pieces of memory of its own", r.op, r.text, dtype, len(a.memory))
+					}
+					a.Release()
+					a.Release()
+					if len(numbers(a)) > 0 && !r.none {
+						t.Errorf("%s of %q (%v): numbers of a released answer", r.op, r.text, dtype)
+					}
+				}
+				if !sameNumbers(numbers(held), want) {
+					t.Errorf("%s of %q (%v): an answer changed when others were released", r.op, r.text, dtype)
+				}
+				if !sameNumbers(x.Tensor.Data, was) {
+					t.Fatalf("%s of %q (%v): the inputs changed", r.op, r.text, dtype)
+				}
+				before := arena64.held
+				if !r.none {
+					if held.Release(); arena64.held <= before {
+						t.Errorf("%s of %q (%v): the arena has no more for a released answer", r.op, r.text, dtype)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSpareBound: of values that are each a little longer than the one before an execution keeps
 // as much memory as it may, and of values of one length all that.
 func TestSpareBound(t *testing.T) {

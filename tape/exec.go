@@ -64,6 +64,16 @@ func (x *execution) tell(rs []Ref) {
 	}
 }
 
+// own appends the memory of values that is worth keeping, and not part of another's.
+func (x *execution) own(to [][]float64) [][]float64 {
+	for i, m := range x.mem {
+		if len(m) >= leastKept && !x.p.view[i] {
+			to = append(to, m)
+		}
+	}
+	return to
+}
+
 // leave forgets where values are, which the desk would keep as long as the tape: hundreds of executions' results, of
 // prepared questions that stand at a kink.
 func (x *execution) leave() {

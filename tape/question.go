@@ -53,6 +53,34 @@ type Answer struct {
 	Watched  []string // the sources
 	Stats    Stats
 	Mode     string // how derivatives were taken, and why
+
+	memory [][]float64 // of its numbers, that nobody else has
+}
+
+// Release gives the memory of an answer's numbers back, for answers to come: fresh memory costs more than
+// what is computed in it. It is for who asks again and again and is done with each answer in turn. The tensors of
+// the answer are without data afterwards, and must not have been kept elsewhere. Answers of a Prepared question
+// need no release: the next one is in the same memory.
+func (a *Answer) Release() {
+	if a.memory == nil {
+		return
+	}
+	for _, m := range a.memory {
+		poison(m)
+		arena64.give(m)
+	}
+	a.memory = nil
+	for _, x := range a.Targets {
+		for _, v := range []*tensor.Value{x.Value, x.Payload} {
+			if v != nil {
+				v.Leaves("", func(_ string, v *tensor.Value) {
+					if v.Tensor != nil {
+						v.Tensor.Data = nil
+					}
+				})
+			}
+		}
+	}
 }
 
 // A Target is one value and its derivatives.

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"nabla/expr"
-	"nabla/kernels/pages"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
@@ -29,13 +28,14 @@ const (
 // batch Jacobians — some rows at a time. What does not vary along the axis is computed
 // once, before; runs of rows go to different threads.
 type rowRun struct {
-	t    *Tape
-	axis int
-	outs []rowOut
-	args []Ref // what the matrices unbatch
-	rows int
-	step int
-	size int64 // bytes of values in one run
+	t      *Tape
+	axis   int
+	outs   []rowOut
+	args   []Ref // what the matrices unbatch
+	beside []Ref // what else is wanted
+	rows   int
+	step   int
+	size   int64 // bytes of values in one run
 
 	mu    sync.Mutex
 	plans map[int]*Plan // by number of rows
@@ -70,7 +70,7 @@ func (t *Tape) rowRuns(want []Ref) (runs []*rowRun, rest []Ref) {
 	}
 	kept := runs[:0]
 	for _, x := range runs {
-		if x.prepare() {
+		if x.beside = rest; x.prepare() {
 			kept = append(kept, x)
 			continue
 		}
@@ -195,6 +195,11 @@ func (x *rowRun) atOnce(live []bool) (most, count int64) {
 func (x *rowRun) chained() bool {
 	t := x.t
 	p := &Plan{t: t}
+	for _, r := range x.beside {
+		if !t.known(r) {
+			p.outs = append(p.outs, r)
+		}
+	}
 	for _, o := range x.outs {
 		p.outs = append(p.outs, o.r)
 	}
@@ -284,12 +289,10 @@ func (x *rowRun) sized(n int, f func()) {
 	f()
 }
 
-// all runs every row and keeps the matrices.
-func (x *rowRun) all() {
-	out := make([][]float64, len(x.outs))
-	for i, o := range x.outs {
-		out[i] = pages.Fresh[float64](x.t.size(o.r))
-		poison(out[i])
+// all runs every row and keeps the matrices, in the memory that it returns.
+func (x *rowRun) all() (out [][]float64) {
+	for _, o := range x.outs {
+		out = append(out, arena64.take(x.t.size(o.r)))
 	}
 	x.parts(func(i, from int, rows []float64) {
 		x.outs[i].place(out[i], rows, from, len(rows)/max(1, x.outs[i].rest.Size()))
@@ -297,6 +300,7 @@ func (x *rowRun) all() {
 	for i, o := range x.outs {
 		x.t.keep(o.r, out[i])
 	}
+	return out
 }
 
 // parts runs every row and hands out the parts of each matrix, from a row on, in any order

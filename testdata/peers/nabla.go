@@ -100,7 +100,10 @@ func question(op, text string, wrt []string, inputs string) *tape.Question {
 // answers is the last of so many answers, and how many nanoseconds each took.
 func answers(calls int, next func() (*tape.Answer, error)) (a *tape.Answer, took int64) {
 	start := time.Now()
-	for range calls {
+	for i := range calls {
+		if i > 0 {
+			a.Release()
+		}
 		var err error
 		a, err = next()
 		check(err)
