@@ -133,9 +133,7 @@ func (o *plotOptions) asked() (*tape.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.variable(prog, doc); err != nil {
-		return nil, err
-	}
+	o.findRange(prog, doc)
 	if err := o.logarithms(); err != nil {
 		return nil, err
 	}

@@ -97,10 +97,10 @@ func (o *plotOptions) number(flag, text string) (float64, error) {
 	return v.Tensor.Data[0], nil
 }
 
-// variable gives the one name without a value a range, if there is none.
-func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
+// findRange gives the one name without a value a range, if there is none.
+func (o *plotOptions) findRange(prog *expr.Program, doc *input.Document) {
 	if len(o.ranges) > 0 || prog == nil || o.Kind == "heat" || o.Kind == "patches" {
-		return nil
+		return
 	}
 	need := new(needs)
 	need.survey(prog)
@@ -110,11 +110,8 @@ func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
 			free = append(free, name)
 		}
 	}
-	if len(free) != 1 {
-		return nil
-	}
-	if slices.Contains(expr.Callees(prog), free[0]) {
-		return nil
+	if len(free) != 1 || slices.Contains(expr.Callees(prog), free[0]) {
+		return
 	}
 	r := span{name: free[0], low: -5, high: 5}
 	if o.LogX {
@@ -124,7 +121,6 @@ func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
 	if !o.Quiet {
 		fmt.Fprintf(o.err, "nabla: note: %s from %g to %g; --range %s=LOW:HIGH sets it\n", r.name, r.low, r.high, r.name)
 	}
-	return nil
 }
 
 // logarithms checks what --log-x and --log-y are given for.

@@ -25,7 +25,7 @@
 // written to be vectorised: the same polynomial, the same tables, explicit
 // math.FMA, and float64(x*y) where Go could fuse on its own. Elementary
 // functions are within 1 ulp over their whole range, special functions within
-// 4 ulp away from their zeros.
+// 5 ulp away from their zeros.
 //
 // Sums have one order, fixed by the length alone: blocks of SumBlock elements;
 // in a block element i goes to lane i%32; the 32 lanes fold as a tree

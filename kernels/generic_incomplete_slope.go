@@ -216,7 +216,7 @@ func gammaByShapeAbove(order int, a, x float64) float64 {
 	return byUnit(f.h, f.l, f.n, -unit, sum)
 }
 
-// gammaByShapeNear differentiates P = E (1 - aV) of gammaUpperNear, E = x^a/Γ(a+1), for a < 1 and small x. The derivatives
+// gammaByShapeNear differentiates P = E (1 - aV) of upperNear, E = x^a/Γ(a+1), for a < 1 and small x. The derivatives
 // of E are E B_k of log(x) - ψ(a+1), and aV is the sum of (-x)^j/j! (j/(a+j) - 1).
 func gammaByShapeNear(order int, a, x float64) float64 {
 	var of lastShape

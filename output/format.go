@@ -10,8 +10,7 @@ import (
 type Format struct {
 	Name   string
 	Ext    []string // file extensions that choose it
-	Doc    string
-	Binary bool // never goes to a terminal
+	Binary bool     // never goes to a terminal
 	write  func(w *bufio.Writer, r *Result, o *Options) error
 }
 
@@ -19,15 +18,15 @@ type Format struct {
 var Formats []Format
 
 var formatRows = []Format{
-	{"table", []string{"txt"}, "for people: matrices, aligned on the decimal point", false, writeTable},
-	{"json", []string{"json"}, "one object, nested like the sources", false, writeJSON},
-	{"ndjson", []string{"ndjson", "jsonl"}, "the same object on one line", false, writeNDJSON},
-	{"npy", []string{"npy"}, "one array, for NumPy", true, writeNPY},
-	{"npz", []string{"npz"}, "an array for each source, for NumPy", true, writeNPZ},
-	{"csv", []string{"csv"}, "one matrix as rows, or name, index, value", false, writeCSV},
-	{"raw", []string{"dat"}, "numbers only, a matrix row a line", false, writeRaw},
-	{"md", []string{"md", "markdown"}, "the table in Markdown", false, writeMarkdown},
-	{"mtx", []string{"mtx"}, "one sparse matrix in MatrixMarket coordinates", false, writeMTX},
+	{"table", []string{"txt"}, false, writeTable},               // for people: matrices, aligned on the decimal point
+	{"json", []string{"json"}, false, writeJSON},                // one object, nested like the sources
+	{"ndjson", []string{"ndjson", "jsonl"}, false, writeNDJSON}, // the same object on one line
+	{"npy", []string{"npy"}, true, writeNPY},                    // one array, for NumPy
+	{"npz", []string{"npz"}, true, writeNPZ},                    // an array for each source, for NumPy
+	{"csv", []string{"csv"}, false, writeCSV},                   // one matrix as rows, or name, index, value
+	{"raw", []string{"dat"}, false, writeRaw},                   // numbers only, a matrix row a line
+	{"md", []string{"md", "markdown"}, false, writeMarkdown},    // the table in Markdown
+	{"mtx", []string{"mtx"}, false, writeMTX},                   // one sparse matrix in MatrixMarket coordinates
 }
 
 func init() { Formats = formatRows } // the writers name Formats in their errors

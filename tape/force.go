@@ -90,7 +90,7 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	if in.Op().elementwise() {
 		t.runElementwise(r, out, data)
 	} else {
-		t.runStructural(r, out, data, t.threads(), 0)
+		t.runStructural(r, out, data, t.threads())
 	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)

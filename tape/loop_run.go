@@ -291,7 +291,7 @@ func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
 		case s.op.elementwise():
 			w.t.runElementwise(g.r, out, args)
 		case w.t.singleProduct(g.r):
-			w.t.runStructural(g.r, out, args, 1, 0)
+			w.t.runStructural(g.r, out, args, 1)
 		default:
 			w.atOnce(s.op, out, args)
 		}

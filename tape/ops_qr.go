@@ -64,7 +64,7 @@ func qrCall(c *call) value {
 
 func (t *Tape) qrOf(a Ref) Ref {
 	s := t.Shape(a)
-	return t.factors(opQROf, plus(s, -2, last(s)), a)
+	return t.factors(opQROf, withRows(s, last(s)), a)
 }
 
 func (t *Tape) qrQ(a, f Ref) Ref { return t.view(opQROrthogonal, t.Shape(a), a, f) }

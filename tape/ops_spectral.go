@@ -10,7 +10,7 @@ import (
 )
 
 // Eigenvalues and singular values. Where two are equal, what symmetric functions of them
-// need is taken from those functions' own slopes (dividedDifferences).
+// need is taken from those functions' own slopes (ops_equal.go).
 
 var (
 	opEighOf, opEigvals, opEigvecs, opSpectral, opNear                       *Op
@@ -362,7 +362,7 @@ func nearOf(x, y float64) float64 {
 	return 0
 }
 
-func (t *Tape) eighOf(a Ref) Ref { return t.factors(opEighOf, plus(t.Shape(a), -2, 1), a) }
+func (t *Tape) eighOf(a Ref) Ref { return t.factors(opEighOf, withRows(t.Shape(a), 1), a) }
 
 func (t *Tape) eigvals(a, f Ref) Ref { return t.view(opEigvals, lead(t.Shape(a)), a, f) }
 

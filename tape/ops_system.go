@@ -277,7 +277,7 @@ func systemRoom(t *Tape, r Ref) int64 {
 
 func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 
-func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
+func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, withRows(t.Shape(a), 1), a) }
 
 // luAndRest is lu for determinants, whose factors also say what rounding has left. Those that a solution asked for before do so
 // from here on, unless they are known: a Gaussian process over 60 points takes .9 of the time.
@@ -287,7 +287,7 @@ func (t *Tape) luAndRest(a Ref) Ref {
 	if !matrix.KeepsRest(n) {
 		return t.lu(a)
 	}
-	s = plus(s, -2, n+1)
+	s = withRows(s, n+1)
 	f := t.factorsAs(opLU, s, Attr{Flag: true}, a)
 	if in := &t.ins[f]; !t.Attr(f).Flag && !t.known(f) {
 		in.shape, in.attr = t.shapeID(s), t.newAttr(Attr{Flag: true})
@@ -331,9 +331,9 @@ func (t *Tape) solved(a, b Ref) tensor.Shape {
 	return append(slices.Clone(l), last(as))
 }
 
-// plus is shape s with k added to axis from the right.
-func plus(s tensor.Shape, axis, k int) tensor.Shape {
+// withRows is the shape s of matrices with k rows more.
+func withRows(s tensor.Shape, k int) tensor.Shape {
 	s = slices.Clone(s)
-	s[len(s)+axis] += k
+	s[len(s)-2] += k
 	return s
 }

@@ -41,8 +41,8 @@ func (c *run) fail(msg, hint string) {
 }
 
 // runStructural computes r into out, once for every point of its batch.
-func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, from int) {
-	t.runAs(t.Attr(r), r, out, data, threads, from)
+func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads int) {
+	t.runAs(t.Attr(r), r, out, data, threads, 0)
 }
 
 // runAs is runStructural with an attribute that may say another thing than that of r.

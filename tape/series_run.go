@@ -398,7 +398,7 @@ func (x *seriesRun) runOp(n *seriesNode, out []float64, data [][]float64) {
 	if t.ins[n.r].Op().elementwise() {
 		t.runElementwise(n.r, out, data)
 	} else {
-		t.runStructural(n.r, out, data, x.c.threads, 0)
+		t.runStructural(n.r, out, data, x.c.threads)
 	}
 }
 

@@ -175,7 +175,7 @@ func (t *Tape) origins(r Ref, index []float64) []int {
 		data = append(data, v)
 	}
 	from := make([]float64, t.size(r))
-	t.runStructural(r, from, data, 1, 0)
+	t.runStructural(r, from, data, 1)
 	at := make([]int, len(from))
 	for i, k := range from {
 		at[i] = int(k)

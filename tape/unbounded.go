@@ -179,7 +179,7 @@ func (u *numberRun[N]) compute(r Ref) bool {
 			return true
 		}
 	case in.Op() == opBasis || in.Op() == opGroups:
-		t.runStructural(r, near, nil, 1, 0)
+		t.runStructural(r, near, nil, 1)
 	case in.Op().elementwise():
 		return u.elementwise(r)
 	case in.Op().moves():
@@ -211,7 +211,7 @@ func (u *numberRun[N]) compute(r Ref) bool {
 		if hasTies(y, last(t.Shape(args[0]))) {
 			return false
 		}
-		t.runStructural(r, near, [][]float64{y}, 1, 0)
+		t.runStructural(r, near, [][]float64{y}, 1)
 	default:
 		return false
 	}
@@ -440,14 +440,14 @@ func (u *numberRun[N]) put(r Ref) bool {
 	for k := range data {
 		data[k] = 1
 	}
-	t.runStructural(r, from, [][]float64{data, index}, 1, 0)
+	t.runStructural(r, from, [][]float64{data, index}, 1)
 	if len(from) > 0 && slices.Max(from) > 1 {
 		return false
 	}
 	for k := range data {
 		data[k] = float64(k + 1)
 	}
-	t.runStructural(r, from, [][]float64{data, index}, 1, 0)
+	t.runStructural(r, from, [][]float64{data, index}, 1)
 	for i, k := range from {
 		if k > 0 {
 			values[i], near[i] = x[int(k)-1], y[int(k)-1]
@@ -470,7 +470,7 @@ func (u *numberRun[N]) assemble(r Ref) {
 		for k := range data[i] {
 			data[i][k] = float64(k + 1)
 		}
-		t.runStructural(r, from, data, 1, 0)
+		t.runStructural(r, from, data, 1)
 		clear(data[i])
 		for j, k := range from {
 			if k > 0 {

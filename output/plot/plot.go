@@ -27,15 +27,14 @@ type Picture interface {
 // A Format is a kind of picture file.
 type Format struct {
 	Name   string
-	Binary bool
 	canvas func(width, height float64) canvas
 }
 
 // Formats are the kinds of picture files.
 var Formats = []Format{
-	{"png", true, newPNG},
-	{"svg", false, newSVG},
-	{"pdf", true, newPDF},
+	{"png", newPNG},
+	{"svg", newSVG},
+	{"pdf", newPDF},
 }
 
 // FormatOf is the format that a file's extension names.
