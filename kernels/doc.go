@@ -72,7 +72,7 @@
 //	add 2.0, 7.0      exp 20, 85        tanh 32, 133          sin 27, 110      asin 29, 141
 //	compare 2.6, 10   log 32, 98        sigmoid 36, 138       tan 37, 129      atan2 65, 229
 //	where 2.7, 9.0    log1p 34, 116     softplus 65, 200      sinCos 32, 176   erf 31, 144
-//	mod 13, 89        pow 91, 242       tanhSech2 45, 281     sinPi 37, 135    erfc 79, 290
+//	mod 13, 89        pow 91, 242       tanhSech2 45, 281     erfc 79, 290
 //
 // Of float32: add 1.0, 25, exp 18, 97, log 25, 77, tanh 20, 145, sin 24, 122.
 // A multiply-add of Gemm32 takes 0.6, 63.

@@ -210,11 +210,8 @@ func sumLanes(l *Lanes, x []float64) {
 	}
 }
 
-// DotLanes adds the products x[i]*y[i] to the lanes of their block; x and y begin
+// dotLanes adds the products x[i]*y[i] to the lanes of their block; x and y begin
 // at a multiple of 32.
-var DotLanes = dotLanes
-
-// dotLanes is the portable DotLanes.
 func dotLanes(l *Lanes, x, y []float64) {
 	y = y[:len(x)]
 	for ; len(x) >= len(l); x, y = x[len(l):], y[len(l):] {
@@ -236,7 +233,7 @@ func (l *Lanes) Fold() float64 {
 	return (quarter(0) + quarter(2)) + (quarter(1) + quarter(3))
 }
 
-// sumBlock is the Fold of SumLanes of one block, dotBlock of DotLanes.
+// sumBlock is the Fold of sumLanes of one block, dotBlock of dotLanes.
 var (
 	sumBlock = func(x []float64) float64 { var l Lanes; sumLanes(&l, x); return l.Fold() }
 	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return l.Fold() }

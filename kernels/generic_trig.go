@@ -206,10 +206,7 @@ func sinPiPair(x float64) (h, l float64) {
 	return flip(h, math.Float64bits(x)), flip(l, math.Float64bits(x))
 }
 
-// SinPi is sin(pi x) of every element, exact at the multiples of 1/2.
-var SinPi = func(dst, x []float64) { each(dst, x, SinPiOf) }
-
-// SinPiOf is SinPi of one number.
+// SinPiOf is sin(pi x), exact at the multiples of 1/2.
 func SinPiOf(x float64) float64 {
 	switch a := math.Abs(x); {
 	case a < 0x1p-30: // pi x, its own square is too small

@@ -7,7 +7,6 @@ func neonReduce() []override {
 		&at[func(x []float64) float64]{&sumBlock, func(x []float64) float64 { var l Lanes; sumLanesNEON(&l, x); return l.Fold() }},
 		&at[func(x, y []float64) float64]{&dotBlock, func(x, y []float64) float64 { var l Lanes; dotLanesNEON(&l, x, y); return l.Fold() }},
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesNEON},
-		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesNEON},
 		&at[func(x []float64) float64]{&Max, maxNEON},
 		&at[func(x []float64) float64]{&highest, maxNEON},
 		&at[func(x []float64) float64]{&Min, minNEON},

@@ -29,13 +29,6 @@ func sumLanesAVX2(l *Lanes, x []float64)
 //go:noescape
 func dotBlockAVX2(x []float64, y []float64) float64
 
-// dotLanesAVX2 is
-//
-//	dotLanes(l, x, y)
-//
-//go:noescape
-func dotLanesAVX2(l *Lanes, x []float64, y []float64)
-
 // maxAVX2 is
 //
 //	max of x, NaN if there is one; a zero has either sign

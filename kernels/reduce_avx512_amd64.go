@@ -29,13 +29,6 @@ func sumLanesAVX512(l *Lanes, x []float64)
 //go:noescape
 func dotBlockAVX512(x []float64, y []float64) float64
 
-// dotLanesAVX512 is
-//
-//	dotLanes(l, x, y)
-//
-//go:noescape
-func dotLanesAVX512(l *Lanes, x []float64, y []float64)
-
 // maxAVX512 is
 //
 //	max of x, NaN if there is one; a zero has either sign

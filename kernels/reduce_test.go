@@ -46,11 +46,10 @@ func TestSum(t *testing.T) {
 				sum := sumLoop(n, func(i int, l float64) float64 { return l + x[i] })
 				dot := sumLoop(n, func(i int, l float64) float64 { return math.FMA(x[i], y[i], l) })
 				last := max(0, n-1) / SumBlock * SumBlock
-				var sums, dots Lanes // of the last block, in pieces
+				var sums Lanes // of the last block, in pieces
 				for i := last; i < n; i += 256 {
 					e := min(n, i+256)
 					SumLanes(&sums, x[i:e])
-					DotLanes(&dots, x[i:e], y[i:e])
 				}
 				for _, c := range []struct {
 					what      string
@@ -59,7 +58,6 @@ func TestSum(t *testing.T) {
 					{"Sum", Sum(x), sum},
 					{"Dot", Dot(x, y), dot},
 					{"SumLanes", sums.Fold(), Sum(x[last:])},
-					{"DotLanes", dots.Fold(), Dot(x[last:], y[last:])},
 				} {
 					if !same(c.got, c.want) {
 						t.Fatalf("%s of %d, offset %d = %v, want %v", c.what, n, off, c.got, c.want)

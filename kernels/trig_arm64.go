@@ -8,7 +8,6 @@ func neonTrig() []override {
 		&at[unary]{&Cos, patched(cosNEON, CosOf)},
 		&at[unary]{&Tan, patched(tanNEON, TanOf)},
 		&at[twin]{&SinCos, patchedTwin(sinCosNEON, SinCosOf)},
-		&at[unary]{&SinPi, sinPiNEON},
 		&at[unary]{&CosPi, cosPiNEON},
 		&at[unary]{&Sinc, sincNEON},
 		&at[unary]{&Atan, atanNEON},

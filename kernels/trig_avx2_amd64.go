@@ -40,13 +40,6 @@ func sinCosAVX2(sin []float64, cos []float64, x []float64) (done int)
 //go:noescape
 func tanAVX2(dst []float64, x []float64) (done int)
 
-// sinPiAVX2 is
-//
-//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
-//
-//go:noescape
-func sinPiAVX2(dst []float64, x []float64)
-
 // cosPiAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }
@@ -229,7 +222,6 @@ var trigAVX2Kernels = []any{
 	cosAVX2,
 	sinCosAVX2,
 	tanAVX2,
-	sinPiAVX2,
 	cosPiAVX2,
 	sincAVX2,
 	atanAVX2,

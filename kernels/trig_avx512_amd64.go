@@ -40,13 +40,6 @@ func sinCosAVX512(sin []float64, cos []float64, x []float64) (done int)
 //go:noescape
 func tanAVX512(dst []float64, x []float64) (done int)
 
-// sinPiAVX512 is
-//
-//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
-//
-//go:noescape
-func sinPiAVX512(dst []float64, x []float64)
-
 // cosPiAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }
@@ -229,7 +222,6 @@ var trigAVX512Kernels = []any{
 	cosAVX512,
 	sinCosAVX512,
 	tanAVX512,
-	sinPiAVX512,
 	cosPiAVX512,
 	sincAVX512,
 	atanAVX512,

@@ -257,77 +257,6 @@ stop:
 	STC
 	RET
 
-// func sinPiLeaf()
-// Requires: AVX, FMA3
-TEXT ·sinPiLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVAPD      X0, X0
-	VANDPD       constants<>+0(SB), X0, X1
-	VMULSD       constants<>+352(SB), X1, X2
-	VROUNDSD     $0x09, X2, X2, X2
-	VADDSD       X2, X2, X2
-	VSUBSD       X2, X1, X2
-	VMOVUPD      X2, X3
-	VMOVUPD      constants<>+368(SB), X4
-	VFMADD213SD  constants<>+96(SB), X4, X3
-	VSUBSD       constants<>+96(SB), X3, X4
-	VFNMADD231SD constants<>+384(SB), X4, X2
-	VMULSD       constants<>+400(SB), X2, X4
-	VMOVUPD      constants<>+416(SB), X5
-	VMOVUPD      X2, X6
-	VMOVUPD      constants<>+400(SB), X7
-	VFMSUB213SD  X4, X7, X6
-	VFMADD213SD  X6, X5, X2
-	VMULSD       X4, X4, X5
-	VMOVUPD      constants<>+112(SB), X6
-	VFMADD213SD  constants<>+128(SB), X5, X6
-	VFMADD213SD  constants<>+144(SB), X5, X6
-	VFMADD213SD  constants<>+160(SB), X5, X6
-	VMULSD       X5, X4, X7
-	VFMADD213SD  X2, X7, X6
-	VMOVUPD      constants<>+176(SB), X2
-	VFMADD213SD  constants<>+192(SB), X5, X2
-	VFMADD213SD  constants<>+208(SB), X5, X2
-	VFMADD213SD  constants<>+224(SB), X5, X2
-	VMULSD       X2, X5, X2
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X3, CX
-	ANDL         $0x0f, CX
-	VMOVSD       (AX)(CX*8), X5
-	VMOVSD       128(AX)(CX*8), X7
-	VMOVSD       256(AX)(CX*8), X8
-	VMOVSD       384(AX)(CX*8), X9
-	VMULSD       X4, X8, X10
-	VMOVUPD      X8, X11
-	VFMSUB213SD  X10, X4, X11
-	VADDSD       X10, X5, X12
-	VSUBSD       X5, X12, X13
-	VSUBSD       X13, X10, X10
-	VADDSD       X7, X11, X7
-	VADDSD       X7, X10, X7
-	VFMADD231SD  X4, X9, X7
-	VFMADD231SD  X6, X8, X7
-	VFMADD231SD  X2, X5, X7
-	VADDSD       X7, X12, X2
-	VSUBSD       X12, X2, X4
-	VSUBSD       X4, X7, X4
-	VADDSD       X4, X2, X4
-	VPSLLQ       $0x3b, X3, X3
-	VXORPD       X0, X3, X3
-	VANDPD       constants<>+240(SB), X3, X3
-	VXORPD       X3, X4, X3
-	VCMPSD       $0x00, constants<>+432(SB), X2, X2
-	VANDPD       constants<>+240(SB), X0, X4
-	VBLENDVPD    X2, X4, X3, X3
-	VMOVUPD      X0, X2
-	VMOVUPD      constants<>+400(SB), X4
-	VMULSD       constants<>+416(SB), X0, X0
-	VFMADD213SD  X0, X4, X2
-	VCMPSD       $0x11, constants<>+448(SB), X1, X0
-	VBLENDVPD    X0, X2, X3, X3
-	VMOVAPD      X3, X0
-	CLC
-	RET
-
 // func cosPiLeaf()
 // Requires: AVX, FMA3
 TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
@@ -348,7 +277,7 @@ TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+400(SB), X5
 	VFMSUB213SD  X2, X5, X4
 	VFMADD213SD  X4, X3, X0
-	VADDSD       constants<>+464(SB), X1, X1
+	VADDSD       constants<>+432(SB), X1, X1
 	VMULSD       X2, X2, X3
 	VMOVUPD      constants<>+112(SB), X4
 	VFMADD213SD  constants<>+128(SB), X3, X4
@@ -386,7 +315,7 @@ TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
 	VPSLLQ       $0x3b, X1, X1
 	VANDPD       constants<>+240(SB), X1, X1
 	VXORPD       X1, X0, X0
-	VADDSD       constants<>+432(SB), X0, X0
+	VADDSD       constants<>+448(SB), X0, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -466,11 +395,11 @@ TEXT ·sincLeaf(SB), NOSPLIT|NOFRAME, $0
 	VADDSD       X1, X7, X1
 	VMULSD       X5, X1, X1
 	VADDSD       X1, X6, X1
-	VADDSD       constants<>+432(SB), X1, X1
-	VCMPSD       $0x11, constants<>+448(SB), X0, X2
+	VADDSD       constants<>+448(SB), X1, X1
+	VCMPSD       $0x11, constants<>+464(SB), X0, X2
 	VBLENDVPD    X2, constants<>+336(SB), X1, X1
 	VCMPSD       $0x1d, constants<>+480(SB), X0, X0
-	VBLENDVPD    X0, constants<>+432(SB), X1, X1
+	VBLENDVPD    X0, constants<>+448(SB), X1, X1
 	VMOVAPD      X1, X0
 	CLC
 	RET
@@ -511,7 +440,7 @@ TEXT ·atanLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD X6, X3, X5
 	VFMADD213SD X5, X2, X4
 	VMULSD      X2, X1, X2
-	VFMADD213SD constants<>+432(SB), X2, X4
+	VFMADD213SD constants<>+448(SB), X2, X4
 	VADDSD      X4, X1, X1
 	VANDPD      constants<>+0(SB), X1, X1
 	VANDPD      constants<>+240(SB), X0, X0
@@ -538,7 +467,7 @@ other1:
 	VBLENDVPD   X5, constants<>+816(SB), X3, X3
 	VBLENDVPD   X5, constants<>+832(SB), X4, X4
 	VCMPSD      $0x15, constants<>+848(SB), X1, X5
-	VBLENDVPD   X5, constants<>+432(SB), X2, X2
+	VBLENDVPD   X5, constants<>+448(SB), X2, X2
 	VBLENDVPD   X5, constants<>+864(SB), X3, X3
 	VBLENDVPD   X5, constants<>+880(SB), X4, X4
 	VSUBSD      X2, X1, X6
@@ -620,7 +549,7 @@ TEXT ·atan2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VBLENDVPD    X6, constants<>+832(SB), X5, X5
 	VMULSD       constants<>+848(SB), X1, X6
 	VCMPSD       $0x15, X6, X2, X6
-	VBLENDVPD    X6, constants<>+432(SB), X3, X3
+	VBLENDVPD    X6, constants<>+448(SB), X3, X3
 	VBLENDVPD    X6, constants<>+864(SB), X4, X4
 	VBLENDVPD    X6, constants<>+880(SB), X5, X5
 	VMOVUPD      X2, X7
@@ -733,7 +662,7 @@ other1:
 	VBLENDVPD    X6, constants<>+832(SB), X5, X5
 	VMULSD       constants<>+848(SB), X1, X6
 	VCMPSD       $0x15, X6, X2, X6
-	VBLENDVPD    X6, constants<>+432(SB), X3, X3
+	VBLENDVPD    X6, constants<>+448(SB), X3, X3
 	VBLENDVPD    X6, constants<>+864(SB), X4, X4
 	VBLENDVPD    X6, constants<>+880(SB), X5, X5
 	VMOVUPD      X2, X7
@@ -823,13 +752,13 @@ other2:
 	VANDPD       constants<>+0(SB), X1, X3
 	VMOVUPD      X3, X4
 	VADDSD       X3, X2, X3
-	VCMPSD       $0x00, constants<>+432(SB), X3, X3
+	VCMPSD       $0x00, constants<>+448(SB), X3, X3
 	VBLENDVPD    X3, constants<>+336(SB), X4, X4
 	VMAXSD       X2, X4, X3
 	VMINSD       X2, X4, X5
 	VMULSD       constants<>+912(SB), X3, X6
 	VCMPSD       $0x1d, X6, X5, X6
-	VCMPSD       $0x00, constants<>+432(SB), X5, X5
+	VCMPSD       $0x00, constants<>+448(SB), X5, X5
 	VORPD        X5, X6, X5
 	VCMPSD       $0x12, constants<>+928(SB), X2, X2
 	VCMPSD       $0x12, constants<>+928(SB), X4, X4
@@ -844,7 +773,7 @@ other2:
 	VANDPD       constants<>+0(SB), X1, X3
 	VMOVUPD      X3, X4
 	VADDSD       X3, X2, X3
-	VCMPSD       $0x00, constants<>+432(SB), X3, X3
+	VCMPSD       $0x00, constants<>+448(SB), X3, X3
 	VBLENDVPD    X3, constants<>+336(SB), X4, X4
 	VXORPD       X3, X3, X3
 	VXORPD       X5, X5, X5
@@ -866,7 +795,7 @@ other2:
 	VBLENDVPD    X7, constants<>+832(SB), X6, X6
 	VMULSD       constants<>+848(SB), X4, X7
 	VCMPSD       $0x15, X7, X2, X7
-	VBLENDVPD    X7, constants<>+432(SB), X3, X3
+	VBLENDVPD    X7, constants<>+448(SB), X3, X3
 	VBLENDVPD    X7, constants<>+864(SB), X5, X5
 	VBLENDVPD    X7, constants<>+880(SB), X6, X6
 	VMOVUPD      X2, X8
@@ -938,7 +867,7 @@ other2:
 	VADDSD       X2, X4, X2
 	VMOVUPD      constants<>+400(SB), X4
 	VSUBSD       X3, X4, X5
-	VMOVUPD      constants<>+432(SB), X6
+	VMOVUPD      constants<>+448(SB), X6
 	VPCMPGTQ     X1, X6, X1
 	VSUBSD       X5, X4, X4
 	VSUBSD       X3, X4, X4
@@ -975,7 +904,7 @@ TEXT ·erfLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVSD      512(AX)(CX*8), X2
 	VSUBSD      X2, X1, X1
 	VMOVSD      640(AX)(CX*8), X2
-	VCMPSD      $0x00, constants<>+432(SB), X2, X3
+	VCMPSD      $0x00, constants<>+448(SB), X2, X3
 	VBLENDVPD   X3, X1, X2, X2
 	VMULSD      X1, X1, X3
 	VMOVSD      2304(AX)(CX*8), X4
@@ -1134,7 +1063,7 @@ other1:
 	VFMADD231SD  X4, X8, X3
 	VADDSD       X4, X5, X4
 	VFMADD231SD  X4, X9, X3
-	VCMPSD       $0x11, constants<>+432(SB), X0, X0
+	VCMPSD       $0x11, constants<>+448(SB), X0, X0
 	VADDSD       X3, X2, X2
 	VPAND        constants<>+1328(SB), X1, X1
 	VPSLLQ       $0x30, X1, X1
@@ -1231,7 +1160,7 @@ other2:
 	VFMADD231SD  X4, X8, X3
 	VADDSD       X4, X5, X4
 	VFMADD231SD  X4, X9, X3
-	VCMPSD       $0x11, constants<>+432(SB), X0, X4
+	VCMPSD       $0x11, constants<>+448(SB), X0, X4
 	VADDSD       X3, X2, X2
 	VPAND        constants<>+1328(SB), X1, X1
 	VPSLLQ       $0x30, X1, X1
@@ -1413,7 +1342,7 @@ other1:
 	VFMADD231SD  X5, X9, X4
 	VADDSD       X5, X6, X5
 	VFMADD231SD  X5, X10, X4
-	VCMPSD       $0x11, constants<>+432(SB), X0, X5
+	VCMPSD       $0x11, constants<>+448(SB), X0, X5
 	VMULSD       constants<>+1408(SB), X1, X1
 	VANDPD       constants<>+240(SB), X0, X0
 	VXORPD       X0, X1, X0
@@ -1526,7 +1455,7 @@ other2:
 	VFMADD231SD  X5, X9, X4
 	VADDSD       X5, X6, X5
 	VFMADD231SD  X5, X10, X4
-	VCMPSD       $0x11, constants<>+432(SB), X0, X5
+	VCMPSD       $0x11, constants<>+448(SB), X0, X5
 	VMULSD       constants<>+1408(SB), X1, X6
 	VANDPD       constants<>+240(SB), X0, X7
 	VXORPD       X7, X6, X6
@@ -1939,8 +1868,8 @@ other2:
 	VFNMADD213SD X3, X1, X5
 	VADDSD       X1, X1, X6
 	VDIVSD       X6, X5, X5
-	VCMPSD       $0x00, constants<>+432(SB), X3, X6
-	VBLENDVPD    X6, constants<>+432(SB), X5, X5
+	VCMPSD       $0x00, constants<>+448(SB), X3, X6
+	VBLENDVPD    X6, constants<>+448(SB), X5, X5
 	VMULSD       X3, X0, X6
 	VMULSD       X3, X1, X3
 	VFMADD213SD  X5, X4, X3
@@ -2119,8 +2048,8 @@ other2:
 	VFNMADD213SD X3, X1, X5
 	VADDSD       X1, X1, X6
 	VDIVSD       X6, X5, X5
-	VCMPSD       $0x00, constants<>+432(SB), X3, X6
-	VBLENDVPD    X6, constants<>+432(SB), X5, X5
+	VCMPSD       $0x00, constants<>+448(SB), X3, X6
+	VBLENDVPD    X6, constants<>+448(SB), X5, X5
 	VMULSD       X3, X0, X6
 	VMULSD       X3, X1, X3
 	VFMADD213SD  X5, X4, X3
@@ -2258,7 +2187,7 @@ other1:
 	VANDPD      constants<>+0(SB), X1, X1
 	VANDPD      constants<>+240(SB), X0, X2
 	VORPD       X2, X1, X1
-	VCMPSD      $0x00, constants<>+432(SB), X0, X2
+	VCMPSD      $0x00, constants<>+448(SB), X0, X2
 	VBLENDVPD   X2, X0, X1, X1
 	VANDPD      constants<>+0(SB), X0, X2
 	VCMPSD      $0x16, constants<>+1904(SB), X2, X2
@@ -2410,12 +2339,12 @@ DATA constants<>+400(SB)/8, $0x400921fb54442d18
 DATA constants<>+408(SB)/8, $0x400921fb54442d18
 DATA constants<>+416(SB)/8, $0x3ca1a62633145c07
 DATA constants<>+424(SB)/8, $0x3ca1a62633145c07
-DATA constants<>+432(SB)/8, $0x0000000000000000
-DATA constants<>+440(SB)/8, $0x0000000000000000
-DATA constants<>+448(SB)/8, $0x3e10000000000000
-DATA constants<>+456(SB)/8, $0x3e10000000000000
-DATA constants<>+464(SB)/8, $0x4020000000000000
-DATA constants<>+472(SB)/8, $0x4020000000000000
+DATA constants<>+432(SB)/8, $0x4020000000000000
+DATA constants<>+440(SB)/8, $0x4020000000000000
+DATA constants<>+448(SB)/8, $0x0000000000000000
+DATA constants<>+456(SB)/8, $0x0000000000000000
+DATA constants<>+464(SB)/8, $0x3e10000000000000
+DATA constants<>+472(SB)/8, $0x3e10000000000000
 DATA constants<>+480(SB)/8, $0x4340000000000000
 DATA constants<>+488(SB)/8, $0x4340000000000000
 DATA constants<>+496(SB)/8, $0x3f8e3e17f483240a
@@ -3252,21 +3181,20 @@ DATA entries<>+0(SB)/8, $·sinLeaf(SB)
 DATA entries<>+8(SB)/8, $·cosLeaf(SB)
 DATA entries<>+16(SB)/8, $·sinCosLeaf(SB)
 DATA entries<>+24(SB)/8, $·tanLeaf(SB)
-DATA entries<>+32(SB)/8, $·sinPiLeaf(SB)
-DATA entries<>+40(SB)/8, $·cosPiLeaf(SB)
-DATA entries<>+48(SB)/8, $·sincLeaf(SB)
-DATA entries<>+56(SB)/8, $·atanLeaf(SB)
-DATA entries<>+64(SB)/8, $·atan2Leaf(SB)
-DATA entries<>+72(SB)/8, $·erfLeaf(SB)
-DATA entries<>+80(SB)/8, $·erfcLeaf(SB)
-DATA entries<>+88(SB)/8, $·normCdfLeaf(SB)
-DATA entries<>+96(SB)/8, $·gaussLeaf(SB)
-DATA entries<>+104(SB)/8, $·normPdfLeaf(SB)
-DATA entries<>+112(SB)/8, $·asinLeaf(SB)
-DATA entries<>+120(SB)/8, $·acosLeaf(SB)
-DATA entries<>+128(SB)/8, $·cbrtLeaf(SB)
-DATA entries<>+136(SB)/8, $·hypotLeaf(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $144
+DATA entries<>+32(SB)/8, $·cosPiLeaf(SB)
+DATA entries<>+40(SB)/8, $·sincLeaf(SB)
+DATA entries<>+48(SB)/8, $·atanLeaf(SB)
+DATA entries<>+56(SB)/8, $·atan2Leaf(SB)
+DATA entries<>+64(SB)/8, $·erfLeaf(SB)
+DATA entries<>+72(SB)/8, $·erfcLeaf(SB)
+DATA entries<>+80(SB)/8, $·normCdfLeaf(SB)
+DATA entries<>+88(SB)/8, $·gaussLeaf(SB)
+DATA entries<>+96(SB)/8, $·normPdfLeaf(SB)
+DATA entries<>+104(SB)/8, $·asinLeaf(SB)
+DATA entries<>+112(SB)/8, $·acosLeaf(SB)
+DATA entries<>+120(SB)/8, $·cbrtLeaf(SB)
+DATA entries<>+128(SB)/8, $·hypotLeaf(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $136
 
 // func trigLeafEntries() *uintptr
 TEXT ·trigLeafEntries(SB), NOSPLIT, $0-8

@@ -40,13 +40,6 @@ func sinCosNEON(sin, cos, x []float64) (done int)
 //go:noescape
 func tanNEON(dst, x []float64) (done int)
 
-// sinPiNEON is
-//
-//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
-//
-//go:noescape
-func sinPiNEON(dst, x []float64)
-
 // cosPiNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }

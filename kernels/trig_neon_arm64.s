@@ -1131,273 +1131,6 @@ stop:
 short:
 	B ·short(SB)
 
-// func sinPiNEON(dst, x []float64)
-TEXT ·sinPiNEON(SB), NOSPLIT, $0-48
-	MOVD dst_len+8(FP), R6
-	MOVD x_len+32(FP), R8
-	CMP R6, R8
-	BLT short
-	MOVD dst_base+0(FP), R0
-	MOVD x_base+24(FP), R1
-	MOVD $constants<>+0(SB), R7
-	MOVD $turns<>+0(SB), R26
-	MOVD $turns<>+16(SB), R25
-	FMOVQ 336(R7), F31 // 0.5
-	FMOVQ 352(R7), F30 // 16
-	FMOVQ 384(R7), F29 // 3.141592653589793
-	FMOVQ 400(R7), F28 // 1.2246467991473532e-16
-	CMP $4, R6
-	BLT single
-wide:
-	FLDPQ 0(R1), (F0, F1)
-	WORD $0x4ee0f802 // fabs v2, v0
-	WORD $0x4ee0f823 // fabs v3, v1
-	WORD $0x6e7fdc44 // fmul v4, v2, v31
-	WORD $0x6e7fdc65 // fmul v5, v3, v31
-	WORD $0x4e619884 // frintm v4, v4
-	WORD $0x4e6198a5 // frintm v5, v5
-	WORD $0x4e64d484 // fadd v4, v4, v4
-	WORD $0x4e65d4a5 // fadd v5, v5, v5
-	WORD $0x4ee4d444 // fsub v4, v2, v4
-	WORD $0x4ee5d465 // fsub v5, v3, v5
-	FMOVQ 32(R7), F6 // 6.755399441055744e+15
-	WORD $0x4e7ecc86 // fmla v6, v4, v30
-	FMOVQ 32(R7), F7 // 6.755399441055744e+15
-	WORD $0x4e7ecca7 // fmla v7, v5, v30
-	FMOVQ 32(R7), F8 // 6.755399441055744e+15
-	WORD $0x4ee8d4c9 // fsub v9, v6, v8
-	WORD $0x4ee8d4e8 // fsub v8, v7, v8
-	FMOVQ 368(R7), F10 // 0.0625
-	WORD $0x4eeacd24 // fmls v4, v9, v10
-	WORD $0x4eeacd05 // fmls v5, v8, v10
-	WORD $0x6e7ddc88 // fmul v8, v4, v29
-	WORD $0x6e7ddca9 // fmul v9, v5, v29
-	WORD $0x6ee0f90a // fneg v10, v8
-	WORD $0x6ee0f92b // fneg v11, v9
-	WORD $0x4e7dcc8a // fmla v10, v4, v29
-	WORD $0x4e7dccab // fmla v11, v5, v29
-	WORD $0x4e7ccc8a // fmla v10, v4, v28
-	WORD $0x4e7cccab // fmla v11, v5, v28
-	WORD $0x6e68dd04 // fmul v4, v8, v8
-	WORD $0x6e69dd25 // fmul v5, v9, v9
-	FMOVQ 96(R7), F12 // 2.7552489481011205e-06
-	FMOVQ 112(R7), F13 // -0.0001984126955027903
-	WORD $0x4e64cd8d // fmla v13, v12, v4
-	FMOVQ 112(R7), F14 // -0.0001984126955027903
-	WORD $0x4e65cd8e // fmla v14, v12, v5
-	FMOVQ 128(R7), F12 // 0.008333333333327723
-	WORD $0x4e64cdac // fmla v12, v13, v4
-	FMOVQ 128(R7), F13 // 0.008333333333327723
-	WORD $0x4e65cdcd // fmla v13, v14, v5
-	FMOVQ 144(R7), F14 // -0.16666666666666666
-	WORD $0x4e64cd8e // fmla v14, v12, v4
-	FMOVQ 144(R7), F12 // -0.16666666666666666
-	WORD $0x4e65cdac // fmla v12, v13, v5
-	WORD $0x6e64dd0d // fmul v13, v8, v4
-	WORD $0x6e65dd2f // fmul v15, v9, v5
-	WORD $0x4e6dcdca // fmla v10, v14, v13
-	WORD $0x4e6fcd8b // fmla v11, v12, v15
-	FMOVQ 160(R7), F12 // 2.4796274666389704e-05
-	FMOVQ 176(R7), F13 // -0.0013888888568805472
-	WORD $0x4e64cd8d // fmla v13, v12, v4
-	FMOVQ 176(R7), F14 // -0.0013888888568805472
-	WORD $0x4e65cd8e // fmla v14, v12, v5
-	FMOVQ 192(R7), F12 // 0.04166666666660496
-	WORD $0x4e64cdac // fmla v12, v13, v4
-	FMOVQ 192(R7), F13 // 0.04166666666660496
-	WORD $0x4e65cdcd // fmla v13, v14, v5
-	FMOVQ 208(R7), F14 // -0.5
-	WORD $0x4e64cd8e // fmla v14, v12, v4
-	FMOVQ 208(R7), F12 // -0.5
-	WORD $0x4e65cdac // fmla v12, v13, v5
-	WORD $0x6e6edc84 // fmul v4, v4, v14
-	WORD $0x6e6cdca5 // fmul v5, v5, v12
-	FMOVD F6, R8
-	FMOVD F7, R9
-	UBFIZ $5, R8, $4, R8
-	UBFIZ $5, R9, $4, R9
-	VMOV V6.D[1], R10
-	VMOV V7.D[1], R11
-	UBFIZ $5, R10, $4, R10
-	UBFIZ $5, R11, $4, R11
-	WORD $0x3ce86b4c // ldr q12, [x26, x8]
-	WORD $0x3ce96b4d // ldr q13, [x26, x9]
-	WORD $0x3cea6b4e // ldr q14, [x26, x10]
-	WORD $0x3ceb6b4f // ldr q15, [x26, x11]
-	WORD $0x4ece3990 // zip1 v16, v12, v14
-	WORD $0x4ecf39b1 // zip1 v17, v13, v15
-	WORD $0x4ece798c // zip2 v12, v12, v14
-	WORD $0x4ecf79ad // zip2 v13, v13, v15
-	WORD $0x3ce86b2e // ldr q14, [x25, x8]
-	WORD $0x3ce96b2f // ldr q15, [x25, x9]
-	WORD $0x3cea6b32 // ldr q18, [x25, x10]
-	WORD $0x3ceb6b33 // ldr q19, [x25, x11]
-	WORD $0x4ed239d4 // zip1 v20, v14, v18
-	WORD $0x4ed339f5 // zip1 v21, v15, v19
-	WORD $0x4ed279ce // zip2 v14, v14, v18
-	WORD $0x4ed379ef // zip2 v15, v15, v19
-	WORD $0x6e68de92 // fmul v18, v20, v8
-	WORD $0x6e69deb3 // fmul v19, v21, v9
-	WORD $0x6ee0fa56 // fneg v22, v18
-	WORD $0x6ee0fa77 // fneg v23, v19
-	WORD $0x4e68ce96 // fmla v22, v20, v8
-	WORD $0x4e69ceb7 // fmla v23, v21, v9
-	WORD $0x4e72d618 // fadd v24, v16, v18
-	WORD $0x4e73d639 // fadd v25, v17, v19
-	WORD $0x4ef0d71a // fsub v26, v24, v16
-	WORD $0x4ef1d73b // fsub v27, v25, v17
-	WORD $0x4efad652 // fsub v18, v18, v26
-	WORD $0x4efbd673 // fsub v19, v19, v27
-	WORD $0x4e6cd6cc // fadd v12, v22, v12
-	WORD $0x4e6dd6ed // fadd v13, v23, v13
-	WORD $0x4e6cd64c // fadd v12, v18, v12
-	WORD $0x4e6dd66d // fadd v13, v19, v13
-	WORD $0x4e68cdcc // fmla v12, v14, v8
-	WORD $0x4e69cded // fmla v13, v15, v9
-	WORD $0x4e6ace8c // fmla v12, v20, v10
-	WORD $0x4e6bcead // fmla v13, v21, v11
-	WORD $0x4e64ce0c // fmla v12, v16, v4
-	WORD $0x4e65ce2d // fmla v13, v17, v5
-	WORD $0x4e6cd704 // fadd v4, v24, v12
-	WORD $0x4e6dd725 // fadd v5, v25, v13
-	WORD $0x4ef8d488 // fsub v8, v4, v24
-	WORD $0x4ef9d4a9 // fsub v9, v5, v25
-	WORD $0x4ee8d588 // fsub v8, v12, v8
-	WORD $0x4ee9d5a9 // fsub v9, v13, v9
-	WORD $0x4e68d488 // fadd v8, v4, v8
-	WORD $0x4e69d4a9 // fadd v9, v5, v9
-	WORD $0x4f7b54c6 // shl v6, v6, 59
-	WORD $0x4f7b54e7 // shl v7, v7, 59
-	WORD $0x6e201cc6 // eor v6, v6, v0
-	WORD $0x6e211ce7 // eor v7, v7, v1
-	FMOVQ 224(R7), F10 // 0x8000000000000000
-	WORD $0x4e2a1cc6 // and v6, v6, v10
-	WORD $0x4e2a1ce7 // and v7, v7, v10
-	WORD $0x6e261d06 // eor v6, v8, v6
-	WORD $0x6e271d27 // eor v7, v9, v7
-	FMOVQ 416(R7), F8 // 0x0
-	WORD $0x4e68e484 // fcmeq v4, v4, v8
-	WORD $0x4e68e4a5 // fcmeq v5, v5, v8
-	WORD $0x4e2a1c08 // and v8, v0, v10
-	WORD $0x4e2a1c29 // and v9, v1, v10
-	WORD $0x6e661d04 // bsl v4, v8, v6
-	WORD $0x6e671d25 // bsl v5, v9, v7
-	WORD $0x6e7cdc06 // fmul v6, v0, v28
-	WORD $0x6e7cdc27 // fmul v7, v1, v28
-	WORD $0x4e7dcc06 // fmla v6, v0, v29
-	WORD $0x4e7dcc27 // fmla v7, v1, v29
-	FMOVQ 432(R7), F0 // 9.313225746154785e-10
-	WORD $0x6ee2e401 // fcmgt v1, v0, v2
-	WORD $0x6ee3e400 // fcmgt v0, v0, v3
-	WORD $0x6e641cc1 // bsl v1, v6, v4
-	WORD $0x6e651ce0 // bsl v0, v7, v5
-	FSTPQ (F1, F0), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUB $4, R6
-	CMP $4, R6
-	BGE wide
-single:
-	CBZ R6, end
-	CMP $2, R6
-	BLT number
-	FMOVQ (R1), F0
-	B compute
-number:
-	FMOVD (R1), F0
-compute:
-	WORD $0x4ee0f801 // fabs v1, v0
-	WORD $0x6e7fdc22 // fmul v2, v1, v31
-	WORD $0x4e619842 // frintm v2, v2
-	WORD $0x4e62d442 // fadd v2, v2, v2
-	WORD $0x4ee2d422 // fsub v2, v1, v2
-	FMOVQ 32(R7), F3 // 6.755399441055744e+15
-	WORD $0x4e7ecc43 // fmla v3, v2, v30
-	FMOVQ 32(R7), F4 // 6.755399441055744e+15
-	WORD $0x4ee4d464 // fsub v4, v3, v4
-	FMOVQ 368(R7), F5 // 0.0625
-	WORD $0x4ee5cc82 // fmls v2, v4, v5
-	WORD $0x6e7ddc44 // fmul v4, v2, v29
-	WORD $0x6ee0f885 // fneg v5, v4
-	WORD $0x4e7dcc45 // fmla v5, v2, v29
-	WORD $0x4e7ccc45 // fmla v5, v2, v28
-	WORD $0x6e64dc82 // fmul v2, v4, v4
-	FMOVQ 96(R7), F6 // 2.7552489481011205e-06
-	FMOVQ 112(R7), F7 // -0.0001984126955027903
-	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 128(R7), F6 // 0.008333333333327723
-	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 144(R7), F7 // -0.16666666666666666
-	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	WORD $0x6e62dc86 // fmul v6, v4, v2
-	WORD $0x4e66cce5 // fmla v5, v7, v6
-	FMOVQ 160(R7), F6 // 2.4796274666389704e-05
-	FMOVQ 176(R7), F7 // -0.0013888888568805472
-	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 192(R7), F6 // 0.04166666666660496
-	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 208(R7), F7 // -0.5
-	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	WORD $0x6e67dc42 // fmul v2, v2, v7
-	FMOVD F3, R8
-	UBFIZ $5, R8, $4, R8
-	VMOV V3.D[1], R9
-	UBFIZ $5, R9, $4, R9
-	WORD $0x3ce86b46 // ldr q6, [x26, x8]
-	WORD $0x3ce96b47 // ldr q7, [x26, x9]
-	WORD $0x4ec738c8 // zip1 v8, v6, v7
-	WORD $0x4ec778c6 // zip2 v6, v6, v7
-	WORD $0x3ce86b27 // ldr q7, [x25, x8]
-	WORD $0x3ce96b29 // ldr q9, [x25, x9]
-	WORD $0x4ec938ea // zip1 v10, v7, v9
-	WORD $0x4ec978e7 // zip2 v7, v7, v9
-	WORD $0x6e64dd49 // fmul v9, v10, v4
-	WORD $0x6ee0f92b // fneg v11, v9
-	WORD $0x4e64cd4b // fmla v11, v10, v4
-	WORD $0x4e69d50c // fadd v12, v8, v9
-	WORD $0x4ee8d58d // fsub v13, v12, v8
-	WORD $0x4eedd529 // fsub v9, v9, v13
-	WORD $0x4e66d566 // fadd v6, v11, v6
-	WORD $0x4e66d526 // fadd v6, v9, v6
-	WORD $0x4e64cce6 // fmla v6, v7, v4
-	WORD $0x4e65cd46 // fmla v6, v10, v5
-	WORD $0x4e62cd06 // fmla v6, v8, v2
-	WORD $0x4e66d582 // fadd v2, v12, v6
-	WORD $0x4eecd444 // fsub v4, v2, v12
-	WORD $0x4ee4d4c4 // fsub v4, v6, v4
-	WORD $0x4e64d444 // fadd v4, v2, v4
-	WORD $0x4f7b5463 // shl v3, v3, 59
-	WORD $0x6e201c63 // eor v3, v3, v0
-	FMOVQ 224(R7), F5 // 0x8000000000000000
-	WORD $0x4e251c63 // and v3, v3, v5
-	WORD $0x6e231c83 // eor v3, v4, v3
-	FMOVQ 416(R7), F4 // 0x0
-	WORD $0x4e64e442 // fcmeq v2, v2, v4
-	WORD $0x4e251c04 // and v4, v0, v5
-	WORD $0x6e631c82 // bsl v2, v4, v3
-	WORD $0x6e7cdc03 // fmul v3, v0, v28
-	WORD $0x4e7dcc03 // fmla v3, v0, v29
-	FMOVQ 432(R7), F0 // 9.313225746154785e-10
-	WORD $0x6ee1e400 // fcmgt v0, v0, v1
-	WORD $0x6e621c60 // bsl v0, v3, v2
-	CMP $2, R6
-	BLT last
-	FMOVQ F0, (R0)
-	ADD $16, R0
-	ADD $16, R1
-	SUB $2, R6
-	B single
-last:
-	FMOVD F0, (R0)
-	ADD $8, R0
-	ADD $8, R1
-	SUB $1, R6
-	B single
-end:
-	RET
-short:
-	B ·short(SB)
-
 // func cosPiNEON(dst, x []float64)
 TEXT ·cosPiNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -1415,7 +1148,7 @@ TEXT ·cosPiNEON(SB), NOSPLIT, $0-48
 	FMOVQ 368(R7), F28 // 0.0625
 	FMOVQ 384(R7), F27 // 3.141592653589793
 	FMOVQ 400(R7), F26 // 1.2246467991473532e-16
-	FMOVQ 448(R7), F25 // 8
+	FMOVQ 416(R7), F25 // 8
 	FMOVQ 96(R7), F24 // 2.7552489481011205e-06
 	CMP $4, R6
 	BLT single
@@ -1543,7 +1276,7 @@ wide:
 	WORD $0x4e241c21 // and v1, v1, v4
 	WORD $0x6e201c40 // eor v0, v2, v0
 	WORD $0x6e211c61 // eor v1, v3, v1
-	FMOVQ 416(R7), F2 // 0x0
+	FMOVQ 432(R7), F2 // 0x0
 	WORD $0x4e62d400 // fadd v0, v0, v2
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	FSTPQ (F0, F1), 0(R0)
@@ -1623,7 +1356,7 @@ compute:
 	FMOVQ 224(R7), F2 // 0x8000000000000000
 	WORD $0x4e221c00 // and v0, v0, v2
 	WORD $0x6e201c20 // eor v0, v1, v0
-	FMOVQ 416(R7), F1 // 0x0
+	FMOVQ 432(R7), F1 // 0x0
 	WORD $0x4e61d400 // fadd v0, v0, v1
 	CMP $2, R6
 	BLT last
@@ -1810,10 +1543,10 @@ wide:
 	WORD $0x6e6cdc63 // fmul v3, v3, v12
 	WORD $0x4e62d5a2 // fadd v2, v13, v2
 	WORD $0x4e63d5c3 // fadd v3, v14, v3
-	FMOVQ 416(R7), F4 // 0x0
+	FMOVQ 432(R7), F4 // 0x0
 	WORD $0x4e64d442 // fadd v2, v2, v4
 	WORD $0x4e64d463 // fadd v3, v3, v4
-	FMOVQ 432(R7), F5 // 9.313225746154785e-10
+	FMOVQ 448(R7), F5 // 9.313225746154785e-10
 	WORD $0x6ee0e4a6 // fcmgt v6, v5, v0
 	WORD $0x6ee1e4a5 // fcmgt v5, v5, v1
 	WORD $0x6e621d46 // bsl v6, v10, v2
@@ -1913,9 +1646,9 @@ compute:
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x6e66dc21 // fmul v1, v1, v6
 	WORD $0x4e61d4e1 // fadd v1, v7, v1
-	FMOVQ 416(R7), F2 // 0x0
+	FMOVQ 432(R7), F2 // 0x0
 	WORD $0x4e62d421 // fadd v1, v1, v2
-	FMOVQ 432(R7), F3 // 9.313225746154785e-10
+	FMOVQ 448(R7), F3 // 9.313225746154785e-10
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
 	WORD $0x6e611ca3 // bsl v3, v5, v1
 	FMOVQ 464(R7), F1 // 9.007199254740992e+15
@@ -1948,7 +1681,7 @@ TEXT ·atanNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 416(R7), F31 // 0x0
+	FMOVQ 432(R7), F31 // 0x0
 	FMOVQ 480(R7), F30 // 0.4375
 	FMOVQ 512(R7), F29 // 2.2698777452961687e-17
 	FMOVQ 528(R7), F28 // 0.6875
@@ -2239,7 +1972,7 @@ TEXT ·atan2NEON(SB), NOSPLIT, $0-80
 	MOVD y_base+24(FP), R1
 	MOVD x_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 416(R7), F31 // 0x0
+	FMOVQ 432(R7), F31 // 0x0
 	FMOVQ 320(R7), F30 // 1
 	FMOVQ 896(R7), F29 // 2.168404344971009e-19
 	FMOVQ 912(R7), F28 // 8.452712498170644e+270
@@ -2690,7 +2423,7 @@ TEXT ·erfNEON(SB), NOSPLIT, $0-48
 	FMOVQ 944(R7), F31 // 5.96
 	FMOVQ 960(R7), F30 // 0.1875
 	FMOVQ 976(R7), F29 // 2.6666666666666665
-	FMOVQ 416(R7), F28 // 0x0
+	FMOVQ 432(R7), F28 // 0x0
 	FMOVQ 224(R7), F27 // 0x8000000000000000
 	CMP $6, R6
 	BLT single
@@ -4248,7 +3981,7 @@ TEXT ·lgammaByNEON(SB), NOSPLIT, $0-104
 	MOVD $lgammaQuarters<>+0(SB), R26
 	FMOVQ 1808(R7), F31 // 0x7e70000000000000
 	FMOVQ 1824(R7), F30 // 0x170000000000000
-	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 432(R7), F29 // 0x0
 	FMOVQ 336(R7), F28 // 0.5
 	FMOVQ 320(R7), F27 // 1
 	FMOVQ 1840(R7), F26 // 2
@@ -4538,7 +4271,7 @@ wide:
 	WORD $0x4eecd484 // fsub v4, v4, v12
 	WORD $0x4e62d562 // fadd v2, v11, v2
 	WORD $0x4e61d481 // fadd v1, v4, v1
-	FMOVQ 448(R7), F4 // 8
+	FMOVQ 416(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
 	WORD $0x6ea01ca6 // bit v6, v5, v0
@@ -4709,7 +4442,7 @@ compute:
 	WORD $0x4ee9d4a6 // fsub v6, v5, v9
 	WORD $0x4ee6d442 // fsub v2, v2, v6
 	WORD $0x4e61d441 // fadd v1, v2, v1
-	FMOVQ 448(R7), F2 // 8
+	FMOVQ 416(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
 	WORD $0x6ea01ca3 // bit v3, v5, v0
 	WORD $0x6e641c20 // bsl v0, v1, v4
@@ -4760,7 +4493,7 @@ TEXT ·digammaByNEON(SB), NOSPLIT, $0-104
 	MOVD $digammaQuarters<>+0(SB), R26
 	FMOVQ 1808(R7), F31 // 0x7e70000000000000
 	FMOVQ 1824(R7), F30 // 0x170000000000000
-	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 432(R7), F29 // 0x0
 	FMOVQ 336(R7), F28 // 0.5
 	FMOVQ 2080(R7), F27 // -1.4616321449683622
 	CMP $4, R6
@@ -5027,7 +4760,7 @@ wide:
 	WORD $0x4eeccce5 // fmls v5, v7, v12
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4e65d482 // fadd v2, v4, v5
-	FMOVQ 448(R7), F4 // 8
+	FMOVQ 416(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
 	WORD $0x6ea01de9 // bit v9, v15, v0
@@ -5189,7 +4922,7 @@ compute:
 	WORD $0x4ee1d4c1 // fsub v1, v6, v1
 	WORD $0x4ee9cc62 // fmls v2, v3, v9
 	WORD $0x4e62d421 // fadd v1, v1, v2
-	FMOVQ 448(R7), F2 // 8
+	FMOVQ 416(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
 	WORD $0x6ea01ce5 // bit v5, v7, v0
 	WORD $0x6e641c20 // bsl v0, v1, v4
@@ -5236,7 +4969,7 @@ TEXT ·lgammaPairByNEON(SB), NOSPLIT, $0-80
 	MOVD $lgammaQuarters<>+0(SB), R26
 	FMOVQ 1808(R7), F31 // 0x7e70000000000000
 	FMOVQ 1824(R7), F30 // 0x170000000000000
-	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 432(R7), F29 // 0x0
 	FMOVQ 336(R7), F28 // 0.5
 	FMOVQ 320(R7), F27 // 1
 	FMOVQ 1840(R7), F26 // 2
@@ -5526,7 +5259,7 @@ wide:
 	WORD $0x4eecd484 // fsub v4, v4, v12
 	WORD $0x4e62d562 // fadd v2, v11, v2
 	WORD $0x4e61d481 // fadd v1, v4, v1
-	FMOVQ 448(R7), F4 // 8
+	FMOVQ 416(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
 	WORD $0x6ea01ca6 // bit v6, v5, v0
@@ -5695,7 +5428,7 @@ compute:
 	WORD $0x4ee9d4a6 // fsub v6, v5, v9
 	WORD $0x4ee6d442 // fsub v2, v2, v6
 	WORD $0x4e61d441 // fadd v1, v2, v1
-	FMOVQ 448(R7), F2 // 8
+	FMOVQ 416(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
 	WORD $0x6ea01ca3 // bit v3, v5, v0
 	WORD $0x6e641c20 // bsl v0, v1, v4
@@ -5741,7 +5474,7 @@ TEXT ·digammaPairByNEON(SB), NOSPLIT, $0-80
 	MOVD $digammaQuarters<>+0(SB), R26
 	FMOVQ 1808(R7), F31 // 0x7e70000000000000
 	FMOVQ 1824(R7), F30 // 0x170000000000000
-	FMOVQ 416(R7), F29 // 0x0
+	FMOVQ 432(R7), F29 // 0x0
 	FMOVQ 336(R7), F28 // 0.5
 	FMOVQ 2080(R7), F27 // -1.4616321449683622
 	CMP $4, R6
@@ -6008,7 +5741,7 @@ wide:
 	WORD $0x4eeccce5 // fmls v5, v7, v12
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4e65d482 // fadd v2, v4, v5
-	FMOVQ 448(R7), F4 // 8
+	FMOVQ 416(R7), F4 // 8
 	WORD $0x6e64e400 // fcmge v0, v0, v4
 	WORD $0x6e64e463 // fcmge v3, v3, v4
 	WORD $0x6ea01de9 // bit v9, v15, v0
@@ -6168,7 +5901,7 @@ compute:
 	WORD $0x4ee1d4c1 // fsub v1, v6, v1
 	WORD $0x4ee9cc62 // fmls v2, v3, v9
 	WORD $0x4e62d421 // fadd v1, v1, v2
-	FMOVQ 448(R7), F2 // 8
+	FMOVQ 416(R7), F2 // 8
 	WORD $0x6e62e400 // fcmge v0, v0, v2
 	WORD $0x6ea01ce5 // bit v5, v7, v0
 	WORD $0x6e641c20 // bsl v0, v1, v4
@@ -6873,7 +6606,7 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	FMOVQ 2448(R7), F27 // 1.012406886666035e-12
 	FMOVQ 2464(R7), F26 // 0.00019841464175558392
 	FMOVQ 2496(R7), F25 // 0.0013889063789935463
-	FMOVQ 416(R7), F24 // 0x0
+	FMOVQ 432(R7), F24 // 0x0
 	CMP $4, R6
 	BLT single
 wide:
@@ -7639,7 +7372,7 @@ wide:
 	WORD $0x4e67d5a7 // fadd v7, v13, v7
 	WORD $0x4e66ce09 // fmla v9, v16, v6
 	WORD $0x4e67ce2a // fmla v10, v17, v7
-	FMOVQ 416(R7), F6 // 0x0
+	FMOVQ 432(R7), F6 // 0x0
 	WORD $0x6ee0e4c7 // fcmgt v7, v6, v0
 	WORD $0x6ee1e4c6 // fcmgt v6, v6, v1
 	FMOVQ 2784(R7), F11 // 1.1283791670955126
@@ -7896,7 +7629,7 @@ compute:
 	WORD $0x4e63cd64 // fmla v4, v11, v3
 	WORD $0x4e63d4c3 // fadd v3, v6, v3
 	WORD $0x4e63cd04 // fmla v4, v8, v3
-	FMOVQ 416(R7), F3 // 0x0
+	FMOVQ 432(R7), F3 // 0x0
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
 	FMOVQ 2784(R7), F5 // 1.1283791670955126
 	WORD $0x6e65dc26 // fmul v6, v1, v5
@@ -8788,7 +8521,7 @@ wide:
 	WORD $0x6e79feb5 // fdiv v21, v21, v25
 	WORD $0x6e7afed6 // fdiv v22, v22, v26
 	WORD $0x6e7bfef7 // fdiv v23, v23, v27
-	FMOVQ 416(R7), F24 // 0x0
+	FMOVQ 432(R7), F24 // 0x0
 	WORD $0x4e78e499 // fcmeq v25, v4, v24
 	WORD $0x4e78e4ba // fcmeq v26, v5, v24
 	WORD $0x4e78e4db // fcmeq v27, v6, v24
@@ -8917,7 +8650,7 @@ compute:
 	WORD $0x4ee2cc45 // fmls v5, v2, v2
 	WORD $0x4e62d446 // fadd v6, v2, v2
 	WORD $0x6e66fca5 // fdiv v5, v5, v6
-	FMOVQ 416(R7), F6 // 0x0
+	FMOVQ 432(R7), F6 // 0x0
 	WORD $0x4e66e427 // fcmeq v7, v1, v6
 	WORD $0x6e651cc7 // bsl v7, v6, v5
 	WORD $0x6e61dc05 // fmul v5, v0, v1
@@ -8968,7 +8701,7 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	FMOVQ 336(R7), F31 // 0.5
 	FMOVQ 320(R7), F30 // 1
 	FMOVQ 2896(R7), F29 // 0.02963502626354855
-	FMOVQ 416(R7), F28 // 0x0
+	FMOVQ 432(R7), F28 // 0x0
 	CMP $8, R6
 	BLT single
 wide:
@@ -9525,7 +9258,7 @@ wide:
 	WORD $0x6eb81c25 // bit v5, v1, v24
 	WORD $0x6eb81c46 // bit v6, v2, v24
 	WORD $0x6eb81c67 // bit v7, v3, v24
-	FMOVQ 416(R7), F8 // 0x0
+	FMOVQ 432(R7), F8 // 0x0
 	WORD $0x4e68e409 // fcmeq v9, v0, v8
 	WORD $0x4e68e42a // fcmeq v10, v1, v8
 	WORD $0x4e68e44b // fcmeq v11, v2, v8
@@ -9609,7 +9342,7 @@ compute:
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e65dc21 // fmul v1, v1, v5
 	WORD $0x6eb81c01 // bit v1, v0, v24
-	FMOVQ 416(R7), F2 // 0x0
+	FMOVQ 432(R7), F2 // 0x0
 	WORD $0x4e62e402 // fcmeq v2, v0, v2
 	WORD $0x6e611c02 // bsl v2, v0, v1
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -13326,12 +13059,12 @@ DATA constants<>+384(SB)/8, $0x400921fb54442d18
 DATA constants<>+392(SB)/8, $0x400921fb54442d18
 DATA constants<>+400(SB)/8, $0x3ca1a62633145c07
 DATA constants<>+408(SB)/8, $0x3ca1a62633145c07
-DATA constants<>+416(SB)/8, $0x0000000000000000
-DATA constants<>+424(SB)/8, $0x0000000000000000
-DATA constants<>+432(SB)/8, $0x3e10000000000000
-DATA constants<>+440(SB)/8, $0x3e10000000000000
-DATA constants<>+448(SB)/8, $0x4020000000000000
-DATA constants<>+456(SB)/8, $0x4020000000000000
+DATA constants<>+416(SB)/8, $0x4020000000000000
+DATA constants<>+424(SB)/8, $0x4020000000000000
+DATA constants<>+432(SB)/8, $0x0000000000000000
+DATA constants<>+440(SB)/8, $0x0000000000000000
+DATA constants<>+448(SB)/8, $0x3e10000000000000
+DATA constants<>+456(SB)/8, $0x3e10000000000000
 DATA constants<>+464(SB)/8, $0x4340000000000000
 DATA constants<>+472(SB)/8, $0x4340000000000000
 DATA constants<>+480(SB)/8, $0x3fdc000000000000

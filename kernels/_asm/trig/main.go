@@ -42,7 +42,7 @@ func main() {
 	for _, f := range []struct {
 		name, of string
 		body     func(x V) V
-	}{{"sinPi", "SinPi", sinPiOf}, {"cosPi", "CosPi", cosPiOf}, {"sinc", "Sinc", sincOf}} {
+	}{{"cosPi", "CosPi", cosPiOf}, {"sinc", "Sinc", sincOf}} {
 		Map{
 			Name: f.name, Of: f.of + "Of", Doc: doc(f.of), Args: "x",
 			Setup: func() { setup(turnTables, []float64{Magic, num["onePiHi"][0], num["onePiLo"][0]}) },

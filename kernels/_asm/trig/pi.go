@@ -21,16 +21,6 @@ func sinPair(k, r, rl V) (h, l V) {
 	return normal(h, AddMul(l, t.s, b))
 }
 
-func sinPiOf(x V) V {
-	a := Abs(x)
-	k, r, rl := reducePi(a)
-	h, l := sinPair(k, r, rl)
-	y := Flip(Add(h, l), Xor(ShiftLeft(k, 59), x))
-	y = Set(y, Compare(h, EQ, c(0)), And(x, Word(SignBit)))
-	near := Madd(Copy(x), cr(num["onePiHi"][0]), Mul(x, named("onePiLo")))
-	return Set(y, Compare(a, LT, c(0x1p-30)), near)
-}
-
 func cosPiOf(x V) V {
 	k, r, rl := reducePi(Abs(x))
 	k = Add(k, c(8)) // a quarter of a turn on
