@@ -28,6 +28,11 @@ type ticks struct{ first, count, gap, stride int }
 // end is behind the last place.
 func (c *ticks) end() int { return c.first + (c.count-1)*c.gap + 1 }
 
+// isEmpty reports whether w has no places. The end of none is behind the first only where no gap lies between places.
+func (w pane) isEmpty() bool {
+	return slices.ContainsFunc(w.axes, func(c ticks) bool { return c.count == 0 })
+}
+
 // leastMoved is how many numbers a value has that is read where it lies: of fewer a copy is
 // in the cache, and steps of loops read them in ways of their own (loop_steady_reads.go).
 // Tests set it low.
@@ -198,7 +203,7 @@ func (p *Plan) panesOf(r Ref) (all []pane) {
 	return slicePanes(p.liesIn(args[0], r), at.Axes[0], at.Ints[0], at.Ints[1], at.Ints[2])
 }
 
-// liesIn are the panes of argument a of r by the batch axes of r and its own axes.
+// liesIn are the panes of argument a of r that have places, by the batch axes of r and its own axes.
 func (p *Plan) liesIn(a, r Ref) []pane {
 	t := p.t
 	a = p.same[a]
@@ -220,7 +225,7 @@ func (p *Plan) liesIn(a, r Ref) []pane {
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, pane.isEmpty)
 }
 
 // wholeTicks are those of all of a shape.
