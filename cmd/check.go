@@ -458,6 +458,9 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(claim.Text, "@") {
+		return usage("--expect FILE compares with what a file has", "claim %s: %s is no expression", claim.Name, quoted(claim.Text))
+	}
 	prog, err := expr.Parse("claim "+claim.Name, claim.Text)
 	if err != nil {
 		return err

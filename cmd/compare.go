@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -79,7 +80,7 @@ func compareValues(r *checked, c *checkCase, against, what string, tapes, other 
 	case tapes.Kind == tensor.KindNone && other.Kind == tensor.KindTensor:
 		tapes = tensor.Of(&tensor.Tensor{Shape: other.Tensor.Shape, Data: make([]float64, other.Tensor.Size())})
 	case tapes.Kind != tensor.KindTensor || other.Kind != tensor.KindTensor:
-		bad("the structures differ")
+		bad(fmt.Sprintf("the tape has %s, the %s %s", structureOf(tapes), against, structureOf(other)))
 		return
 	}
 	x, y := tapes.Tensor, other.Tensor
@@ -97,6 +98,26 @@ func compareValues(r *checked, c *checkCase, against, what string, tapes, other 
 		}
 		r.List = append(r.List, n)
 	}
+}
+
+// structureOf says what v is made of.
+func structureOf(v *tensor.Value) string {
+	switch v.Kind {
+	case tensor.KindNone:
+		return "none"
+	case tensor.KindList:
+		return fmt.Sprintf("a tuple of %d", len(v.List))
+	case tensor.KindRecord:
+		names := make([]string, len(v.Fields))
+		for i, f := range v.Fields {
+			names[i] = f.Name
+		}
+		return "a record of " + expr.Some(names)
+	}
+	if len(v.Tensor.Shape) == 0 {
+		return "a number"
+	}
+	return fmt.Sprintf("a tensor of shape %v", v.Tensor.Shape)
 }
 
 func dotted(what, name string) string {

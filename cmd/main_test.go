@@ -170,6 +170,10 @@ func TestCommandLines(t *testing.T) {
 		{"grad x^2 --timeout 10", "", 2, "", "--timeout 10: .*\n.*write 10s"},
 		{"check x^2 -a x=3 --claim y=2*x", "", 3, "", "claim y: the program has no y"},
 		{"check x^2 -a x=3 --claim x=2*", "", 3, "", "claim x:1:3"},
+		{"check x^2 -a x=3 --claim x=@c.json", "", 2, "", "claim x: '@c.json' is no expression\n.*--expect FILE"}, // it was told that there are no decorators
+		{"check x^2 -a x=3 --claim x=none", "", 1, "the tape has a number, the claim none", ""},
+		{"check x^2 -a x=3 --claim x=(1,{a:2})", "", 1, "the tape has a number, the claim a tuple of 2", ""},
+		{"check sum(x^2) -a x=[1,2] --claim x={a:2,b:2}", "", 1, "the tape has a tensor of shape \\(2,\\), the claim a record of a, b", ""},
 		{"check x^2 -a x=3 --points -1", "", 2, "", "--points"},
 		{"check x^2*y -a x=1,y=2 --claim x=2*x*y;y=x^2", "", 3, "", "a claim ends in an expression"},
 		{"check s=sin(x);s^2 -a x=1 --claim x=2*s*cos(x)", "", 4, "", "s has no value (?s).*no names that the program binds"},

@@ -285,7 +285,7 @@ func world(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
-	var array, archive, zipped bytes.Buffer
+	var array, archive, zipped, record bytes.Buffer
 	check := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -295,11 +295,19 @@ func world(t *testing.T) {
 	check(npy.Write(&array, a))
 	check(npy.WriteNPZ(&archive, []npy.Entry{{Name: "w", Tensor: a}, {Name: "layer.b", Tensor: tensor.Scalar(5)}, {Name: "layer.w", Tensor: a}}))
 	check(npy.WriteNPZ(&zipped, []npy.Entry{{Name: "only", Tensor: tensor.Scalar(6)}}))
+	z := zip.NewWriter(&record) // of what WriteNPZ does not write
+	for name, text := range map[string]string{"w.npy": array.String(), "rec.npy": "\x93NUMPY\x01\x00\x43\x00{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (0,), }\n"} {
+		file, err := z.Create(name)
+		check(err)
+		_, err = file.Write([]byte(text))
+		check(err)
+	}
+	check(z.Close())
 	for name, text := range map[string]string{
 		"x.json": `{"x": 3}`, "y.json": `{"y": {"data": [1, 2], "trainable": false}}`, "m.json": `{"m": {"w": 1}}`, "n.json": `{"m": {"v": 2}}`,
 		"q.json": `{"expr": "x^2", "values": {"x": 3}, "wrt": ["x"], "with": {"x": 1}}`,
 		"v.json": `[[1, 2], [3]]`, "s.json": ` 7 `, "t.csv": "1,2\n3,4\n", "plain": "1\n2\n", "empty.json": "",
-		"a.npy": array.String(), "g.npz": archive.String(), "one.npz": zipped.String(), "zip.npy": zipped.String(), "npy.npz": array.String(),
+		"a.npy": array.String(), "g.npz": archive.String(), "one.npz": zipped.String(), "zip.npy": zipped.String(), "npy.npz": array.String(), "rec.npz": record.String(), "two.npy": array.String() + array.String(),
 		"no.npy": `{"x": 3}`, "far.json": "\ufeff\r\n" + strings.Repeat(" ", 1<<17) + `{"x": 3}`, "a:b.json": "1", "cut.npy": array.String()[:140],
 	} {
 		check(os.WriteFile(name, []byte(text), 0o644))
@@ -328,6 +336,7 @@ func TestLoad(t *testing.T) {
 		{in("x.json", "y.json"), `x=3, y=(2,) [1 2] frozen`, 0},
 		{in("q.json", "y.json"), `"x^2", x=3, y=(2,) [1 2] frozen, wrt [x], with {x:1}`, 0},
 		{in("g.npz"), `w=(2, 2) [1 2 3 4], layer={b:5 w:(2, 2) [1 2 3 4]}`, 0},
+		{in("rec.npz"), `w=(2, 2) [1 2 3 4]`, 0}, // the record is left out
 		{Source{In: []string{"x.json"}, At: []string{"y=2, z=[1,2]"}, Const: []string{"c=4"}}, `x=3, y=2, z=(2,) [1 2], c=4 frozen`, 0},
 		{Source{In: []string{"m.json"}, At: []string{"m.b=2", "p[0]=1", "p[1].w=2"}}, `m={w:1 b:2}, p=(1 {w:2})`, 0},
 		{Source{In: []string{"m.json"}, Const: []string{"m.b=2"}}, `m={w:1 b:2 frozen}`, 0},
@@ -372,6 +381,8 @@ func TestLoad(t *testing.T) {
 		{at("x=@zip.npy"), `zip.npy: looks like a zip (npz) file, not an NPY file`, 4},
 		{at("x=@npy.npz"), `npy.npz: looks like an NPY file, not a zip (npz) file`, 4},
 		{at("x=@g.npz"), `g.npz: holds 3 arrays: w, layer.b, layer.w`, 4},
+		{at("x=@rec.npz:rec"), `rec.npz: array "rec": a record (structured dtype) is not a real number`, 4},
+		{at("x=@two.npy"), `two.npy: 160 extra bytes after the data (float64 (2, 2) is 32 bytes)`, 4},
 		{at("x=@g.npz:v"), `g.npz: no such array: "v" (there are w, layer.b, layer.w)`, 4},
 		{Source{At: []string{"x=@a.npy"}, Options: Options{MaxBytes: 16}}, `a.npy: shape (2, 2) needs 32 bytes of memory, 16 are allowed`, 5},
 		{Source{In: []string{"q.json"}, Options: Options{MaxBytes: 16}}, `q.json: is larger than the limit of 16 bytes`, 5},

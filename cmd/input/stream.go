@@ -287,6 +287,8 @@ func (in *stream) wrap(err error) error {
 	switch limit := (*npy.LimitError)(nil); {
 	case errors.Is(err, npy.ErrNotReal) && strings.Contains(e.Msg, "complex"):
 		e.Hint = "a.real and a.imag can be read"
+	case errors.Is(err, npy.ErrNotReal) && strings.Contains(e.Msg, "record"):
+		e.Hint = "its fields, a['name'], can be read"
 	case errors.Is(err, npy.ErrNotReal):
 		e.Hint = "where its elements are numbers, a.astype(float) can be read"
 	case errors.As(err, &limit):
@@ -294,8 +296,10 @@ func (in *stream) wrap(err error) error {
 	case strings.Contains(e.Msg, "compression algorithm"):
 		e.Hint = "np.savez and np.savez_compressed write what can be read"
 	case strings.Contains(e.Msg, "valid zip file"), strings.Contains(e.Msg, "checksum"), strings.Contains(e.Msg, "cut short"),
-		strings.Contains(e.Msg, "extra bytes"), strings.HasPrefix(e.Msg, "header of"):
+		strings.HasPrefix(e.Msg, "header of"):
 		e.Hint = "the file is damaged, or was not written to its end"
+	case strings.Contains(e.Msg, "extra bytes"):
+		e.Hint = "an NPY file holds one array; np.savez writes several"
 	case bytes.HasPrefix(in.head, []byte("{")):
 		e.Hint = "it begins like JSON: call it .json"
 	}

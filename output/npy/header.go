@@ -190,7 +190,7 @@ func (p *literal) string() string {
 // descr is a string; a list describes the fields of a record.
 func (p *literal) descr() string {
 	if p.have("[") {
-		p.fail("dtype is a record (structured), not a real number: save its fields, a['name'], one by one")
+		p.check(fmt.Errorf("a record (structured dtype) %w", ErrNotReal))
 	}
 	return p.string()
 }

@@ -128,7 +128,7 @@ func TestReadHeaders(t *testing.T) {
 		{`{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}`, `dtype "<f16" (a float wider than 64 bits) is not a real number`},
 		{`{'descr': '<f8', 'shape': (1,)}`, `header lacks "fortran_order"`}, // numpy refuses it too
 		{`{'descr': '<f8', 'descr': '<f8'}`, `header has a key "descr" that is twice there or not NPY's`},
-		{`{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}`, "dtype is a record (structured), not a real number: save its fields, a['name'], one by one"},
+		{`{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}`, "a record (structured dtype) is not a real number"},
 		{`{'descr': '|O', 'fortran_order': False, 'shape': (1,)}`, `dtype "|O" (Python objects) is not a real number`},
 		{`{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}`, `dtype "<f16" (a float wider than 64 bits) is not a real number`},
 		{`{'descr': '', 'fortran_order': False, 'shape': (1,)}`, `dtype "" (unknown) is not a real number`},
