@@ -217,13 +217,14 @@ func (o *plotOptions) settleFormat() error {
 		o.Format = name
 	}
 	o.Format = cmp.Or(o.Format, "text")
-	if err := oneOf("format", o.Format, "text", "png", "svg", "pdf"); err != nil {
-		return err
+	formats := []string{"text"}
+	for _, f := range plot.Formats {
+		if f.Name == o.Format && f.Binary && !o.toFile() && terminal(o.out) {
+			return &output.FormatError{Format: o.Format, Why: "is binary and does not go to a terminal: name a file with -o, or pipe it"}
+		}
+		formats = append(formats, f.Name)
 	}
-	if (o.Format == "png" || o.Format == "pdf") && !o.toFile() && terminal(o.out) {
-		return &output.FormatError{Format: o.Format, Why: "is binary and does not go to a terminal: name a file with -o, or pipe it"}
-	}
-	return nil
+	return oneOf("format", o.Format, formats...)
 }
 
 // orders are those of the derivatives to show.

@@ -27,14 +27,15 @@ type Picture interface {
 // A Format is a kind of picture file.
 type Format struct {
 	Name   string
+	Binary bool // never goes to a terminal
 	canvas func(width, height float64) canvas
 }
 
 // Formats are the kinds of picture files.
 var Formats = []Format{
-	{"png", newPNG},
-	{"svg", newSVG},
-	{"pdf", newPDF},
+	{"png", true, newPNG},
+	{"svg", false, newSVG},
+	{"pdf", true, newPDF},
 }
 
 // FormatOf is the format that a file's extension names.
