@@ -1,6 +1,10 @@
 package tape
 
-import "slices"
+import (
+	"slices"
+
+	"nabla/tape/pool"
+)
 
 // A Plan is how the values of some instructions will be computed: which instructions
 // run (live), which of them are the same (fold), which are carried out some rows at a time
@@ -88,6 +92,9 @@ func (t *Tape) plan(outs []Ref) *Plan {
 	p := t.desk.plans.one()
 	p.t, p.outs = t, outs
 	for _, x := range passes {
+		if t.helpers > 0 {
+			pool.Wake(t.helpers) // who waits for the first step would sleep again
+		}
 		x.run(p)
 		if checking {
 			p.verify(x.name)

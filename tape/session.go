@@ -269,7 +269,8 @@ func (s *session) inputs() {
 		})
 	}
 	if size >= 1<<15 && s.t.threads() > 1 { // they wake while we record
-		pool.Wake(s.t.threads() - 1)
+		s.t.helpers = s.t.threads() - 1
+		pool.Wake(s.t.helpers)
 	}
 }
 

@@ -125,6 +125,7 @@ type Tape struct {
 	isStrip      bool     // some rows of a chain of another tape
 	isStep       bool     // a copy of the body of a loop, of which plans are made for its steps
 	ready        *Plan    // made to see what it costs, and likely to be asked for next
+	helpers      int      // threads that are kept awake while it is planned
 	worked       float64  // nanoseconds that what was forced took, as effort guesses them
 	timed        bool     // a time limit ends what does not end
 	check        func()   // called now and then while running: panics when time is up

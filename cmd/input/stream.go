@@ -214,7 +214,9 @@ func (in *stream) text() ([]byte, error) {
 // to a byte that ends it for every parser.
 func (in *stream) all(text bool) ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, min(1<<20, in.max))) // one byte more, to see the end without growing
-	pages.Huge(b[:cap(b)])
+	if in.hint > 0 {                                                      // else there may be little
+		pages.Huge(b[:cap(b)])
+	}
 	for {
 		if len(b) == cap(b) { // the old and the new stand side by side while it grows
 			n := min(4*int64(cap(b)), in.max-int64(cap(b)))
