@@ -100,6 +100,8 @@ var mistakes = []struct {
 	{text: "transpose(x, (0, 0))", kind: "shape", msg: "axis 0 twice", line: 1, col: 1, hint: "each of 0 to 1 once", inputs: xs("x=[[1, 2]]")},
 	{text: `sum(x, axis="rows")`, kind: "type", msg: "this is a string", line: 1, col: 13, hint: "axes have numbers", inputs: xs("x=[1, 2]")},
 	{text: `einsum("i->ii", x)`, kind: "shape", msg: "names i twice", line: 1, col: 1, hint: "diag(x)", inputs: xs("x=[1, 2]")},
+	{text: `einsum("iij->j", x)`, kind: "shape", msg: "axis i is 1 and 3", line: 1, col: 1, inputs: xs("x=ones(1, 3, 2)")}, // it was an internal error
+	{text: `einsum("i,ii->i", ones(3), x)`, kind: "shape", msg: "axis i is 3 and 1", line: 1, col: 1, inputs: xs("x=ones(3, 1)")},
 	{text: `einsum("i->k", x)`, kind: "shape", msg: "names k, no operand does", line: 1, col: 1, hint: "some of the operands'", inputs: xs("x=[1, 2]")},
 	{text: `einsum("ij,jk>ik", x, x)`, kind: "shape", msg: "axes are named by letters, not '>'", line: 1, col: 1, hint: "ij,jk->ik", inputs: xs("x=[[1, 2]]")},
 	{text: `einsum("ij,->ij", x, x)`, kind: "shape", msg: "no letter names an axis, operand 2 has 2", line: 1, col: 1, inputs: xs("x=[[1, 2]]")},

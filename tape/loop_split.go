@@ -26,7 +26,7 @@ func (l *loop) splits(live []bool) bool {
 	for r, on := range live {
 		if on && !slices.Contains(l.arrays, Ref(r)) {
 			size := l.body.size(Ref(r))
-			if size > splitValue {
+			if size > splitValue || size == 0 { // what is empty has one node all the same
 				return false
 			}
 			some = some || size > 1 && !l.body.known(Ref(r))
@@ -59,8 +59,11 @@ func (m *loopMaker) is(r Ref, ks []int32) {
 	}
 }
 
-// numbers makes nodes of known numbers, so many in each.
+// numbers makes nodes of known numbers, so many in each; of none, a node of which nothing is read.
 func (m *loopMaker) numbers(v []float64, wide int) (ks []int32) {
+	if len(v) == 0 {
+		v = make([]float64, wide)
+	}
 	for e := 0; e < len(v); e += wide {
 		ks = append(ks, m.node(loopNode{kind: nodeNumber, num: v[e : e+wide], size: wide}, 0))
 	}

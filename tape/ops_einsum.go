@@ -170,7 +170,12 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 		s := c.t.Shape(ops[i].r)
 		ops[i].labels = labelsIn(part, unnamed[i], dots)
 		for k, l := range ops[i].labels {
-			if old, ok := size[l]; ok && old != s[k] && old != 1 && s[k] != 1 {
+			old, ok := size[l]
+			within := slices.Index(ops[i].labels, l)
+			if within < k { // a diagonal, along which no axis of 1 is spread
+				old = s[within]
+			}
+			if ok && old != s[k] && (within < k || old != 1 && s[k] != 1) {
 				c.fail("shape", "einsum %q: axis %c is %d and %d", text, l, old, s[k])
 			}
 			size[l] = max(size[l], s[k])

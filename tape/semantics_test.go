@@ -39,6 +39,9 @@ var values = []struct {
 	{"s = 0; for a, b in [[1, 2], [3, 4]] { s = s + a*b }; s", "14", nil},
 	{"s = 0; for v in (1, [2, 3]) { s = s + sum(v) }; s", "6", nil}, // a tuple
 	{"s = 0; for i in range(0) { s = 1 }; s", "0", nil},
+	{"s = x; for i in range(70) { s = s/2 + sum(concat([range(0), [s], range(0)]))/2 }; s*prod(range(0))", "3", xs("x=3")}, // what is empty stands nowhere
+	{"s = x; for i in range(70) { s = s*prod(range(0)) + sum(eye(2, 0)) }; s", "3", xs("x=3")},
+	{"sum(abs(jacobian(hessian(sum(lstsq(A, zeros(2, 0))), A), A)))", "0", xs("A=[[2, 1], [1, 3]]")},
 	{"no_gradient { y = x^2 }; y + 1", "10", xs("x=3")}, // names stay visible
 	{"y = 1; no_gradient { y = y + 1 }", "2", nil},
 	{"reset; x^2", "9", xs("x=3")},
@@ -362,6 +365,7 @@ var values = []struct {
 	{`tensordot([[1, 2], [3, 4]], [[5, 6], [7, 8]], ([0], [1]))`, "[[23, 31], [34, 46]]", nil}, // einsum("ij,ki->jk")
 	{`tensordot([[1, 2], [3, 4]], [[5, 6], [7, 8]], [[0, 1], [1, 0]])`, "69", nil},             // einsum("ij,ji->")
 	{`einsum("ij,jk->ik", [[1, 2]], [[3], [4]])`, "[[11]]", nil},
+	{`einsum("i,ii->i", [1, 2, 3], [[4]])`, "[4, 8, 12]", nil}, // an axis of 1 is spread
 	{"int64(2.7)", "2", nil},
 	{"bool([0, 2])", "[false, true]", nil},
 	{"float32(0.1) == 0.1", "false", nil},

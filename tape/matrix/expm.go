@@ -128,6 +128,9 @@ func (h *Solver) ExpmAlongAll(dst []float64, a Dense, e []float64) {
 // inGroups has threads work on size numbers, those from one to before another at a time with a solver of their own: some of
 // the many things of each numbers for which a matrix of n rows is worked with.
 func (h *Solver) inGroups(n, each, size int, f func(own *Solver, from, to int)) {
+	if size == 0 { // nor has each any
+		return
+	}
 	group := max(1, mostTaken/each) * each
 	pool.Split(h.Threads, 8*n*size, (size+group-1)/group, func(lo, hi int) {
 		own := Borrow(1, h.Check)
