@@ -103,13 +103,10 @@ func (f *factoring) divided(r Ref) []*term {
 	return f.timed(f.expanded(r, 0), f.t.Apply(opRecip, f.t.Args(r)[1]))
 }
 
-// chosen is a sum of two products with zeros and ones.
+// chosen is a sum of two products with zeros and ones: a condition is never seeded, as no comparison has terms.
 func (f *factoring) chosen(r Ref) []*term {
 	t := f.t
 	c := t.Args(r)[0]
-	if f.seeded(c) {
-		panic(noForm{})
-	}
 	var out []*term
 	for i, a := range t.Args(r)[1:] {
 		if !f.seeded(a) {

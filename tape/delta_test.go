@@ -57,6 +57,14 @@ var factoredPrograms = []struct {
 	{"jacobian", "solve_triangular(8*eye(70) + tril(outer(x, x)), b, lower=true)", "yes", xs("x=randn(70)", "const b=randn(70)")},
 	{"jacobian", "solve(8*eye(7) + a, x)", "yes", xs("x=randn(12, 7, 2)", "const a=randn(12, 7, 7)")},
 	{"jacobian", "inv(eye(8) + 0.1*(w.T @ w))", "yes", xs("w=randn(10, 8)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = g/(1 + v^2)\nf(x @ w)", "yes", xs("w=randn(10, 16)", "const x=randn(9, 10)")}, // quotients of seeds, which rows of ours do not make
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = (1 + v^2)/g\nf(x @ w)", "no", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = where(v > 0, 0, g)\nf(x @ w)", "yes", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = where(v > 0, 1, g)\nf(x @ w)", "no", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = where(g > 0, v, 0)\nf(x @ w)", "no", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = g*g\nf(x @ w)", "no", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "f(v) = v^2\ngradient f(v; g) = v + g\nf(x @ w)", "no", xs("w=randn(10, 16)", "const x=randn(9, 10)")},
+	{"jacobian", "times(u, v) { h = 2*u*v; k = +h; k }\nf(v) = v^2\ngradient f(v; g) = times(g, v)\nf(x @ w)", "yes", xs("w=randn(10, 16)", "const x=randn(9, 10)")}, // a seed under a name
 	{"hessian", "sum(conv1d(x, w)^2)", "yes", xs("w=randn(8, 4, 3)", "const x=randn(3, 4, 20)")},
 	{"hessian", "c = 0\nfor i in range(3) { c = tanh(c + x @ w) }\nsum(c^2)", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
 }
