@@ -11,11 +11,10 @@ import "math"
 // ordinary numbers.
 
 const (
-	faintExponent = 600
-	faintBelow    = 0x1p-990 // an operand is looked at that begins so
-	faintUnit     = 0x1p-474 // 2^faintExponent of the least number
-	faintStart    = 1.5 * 0x1p52 * faintUnit
-	faintNorm     = 0x1p-425 // products of norms up to here are sums up to a fourth of what there is room for
+	faintBelow = 0x1p-990 // an operand is looked at that begins so
+	faintUnit  = 0x1p-474 // 2^600 of the least number
+	faintStart = 1.5 * 0x1p52 * faintUnit
+	faintNorm  = 0x1p-425 // products of norms up to here are sums up to a fourth of what there is room for
 
 	// Of fewer products nobody looks.
 	leastFaint = 32 * 32

@@ -344,7 +344,6 @@ const rootHi = 0x1.9884533d43651p-2 // 1/sqrt(2 pi)
 const rootLo = -0x1.cbc0d30ebfd15p-56
 const sqrtHalfHi = 0x1.6a09e667f3bcdp-1
 const sqrtHalfLo = -0x1.bdd3413b26456p-55
-const halfSqrtPi = 0x1.c5bf891b4ef6bp-1
 
 // lgammaZeros are the zeros of lgamma far from a pole: zero in two parts, radius, and the polynomial of
 // lgamma(z+d)/d.

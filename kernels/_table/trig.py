@@ -222,8 +222,6 @@ const('rootLo', v - fl(v))
 v = 1 / sqrt(mpf(2))
 const('sqrtHalfHi', v)
 const('sqrtHalfLo', v - fl(v))
-v = sqrt(pi) / 2
-const('halfSqrtPi', v)
 out.append('')
 
 # zeros of lgamma between -18 and -2: two in every unit interval

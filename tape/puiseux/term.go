@@ -15,9 +15,6 @@ func TermOf(v float64) Term { return Term{v: v} }
 // Is reports whether x is the number v.
 func (x Term) Is(v float64) bool { return x.s == nil && math.Float64bits(x.v) == math.Float64bits(v) }
 
-// Moved reports whether x is a series.
-func (x Term) Moved() bool { return x.s != nil }
-
 // Series is x by itself.
 func (x Term) Series() Series {
 	if x.s != nil {
