@@ -46,7 +46,7 @@ type Op struct {
 	Joins bool   // the branches of Body meet, so that limits are taken on both
 
 	Call    func(c *call) value                                          // checks and records a call of the operation
-	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // cotangent of argument i, for structural rows and where ct times the partial leaves the range
+	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // cotangent of argument i, through which a derivative passes: never of factors, which stop it; for structural rows and where ct times the partial leaves the range
 	Partial func(t *Tape, r Ref, i int) Ref                              // elementwise: a partial that text cannot say
 	Run     func(c *run)                                                 // structural: computes one logical value
 	Lead    bool                                                         // Run takes any axes in front, the same of all arguments, so that all points of a batch run at once

@@ -31,9 +31,6 @@ var determinantRows = []Op{
 	{As: &opDet, Matrices: 2, Name: "det_of", Args: "A, *F", Hidden: true, Doc: "determinant, given the factors of A and what they say of it", Lead: true,
 		Run: func(c *run) { c.eachDeterminant(math.Ldexp) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i > 0 {
-				return None
-			}
 			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(t.Args(r)[0]), Attr{}, t.Args(r)...))
 		}},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative. Of few rows it
@@ -52,9 +49,6 @@ var determinantRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i > 0 {
-				return None
-			}
 			name := "slogdet"
 			if t.Attr(r).Flag {
 				name = "logdet"
@@ -92,9 +86,6 @@ var determinantRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i > 0 {
-				return None
-			}
 			a := t.Args(r)[0]
 			switch last(t.Shape(a)) {
 			case 0, 1:

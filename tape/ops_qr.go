@@ -23,9 +23,6 @@ var qrRows = []Op{
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
 			ct = t.full(ct, r)
 			m := t.Apply(opNeg, t.mm(ct, r, true, false))
 			return t.qrBack(t.Apply(opAdd, ct, t.mm(r, t.mirrored(m), false, false)), t.qrR(t.Args(r)[0], t.Args(r)[1]))
@@ -36,9 +33,6 @@ var qrRows = []Op{
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].M*x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
 			m := t.mm(r, t.triangle(t.full(ct, r), true, 0), false, true)
 			return t.qrBack(t.mm(t.qrQ(t.Args(r)[0], t.Args(r)[1]), t.mirrored(m), false, false), r)
 		}},

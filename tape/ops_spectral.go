@@ -106,7 +106,7 @@ var spectralRows = []Op{
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
 		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
 		Tie:    func(t *Tape, r Ref) Ref { return t.mixed(r, t.eigvals(t.Args(r)[0], t.Args(r)[1]), t.equalEigenvalues) },
 		TieSay: "equal eigenvalues: their eigenvectors have no derivative",
@@ -114,9 +114,6 @@ var spectralRows = []Op{
 			c.eachOf([]int{2, 2, 2, 2}[3-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i != 0 {
-				return None
-			}
 			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			w, free := t.eigvals(a, f), None
@@ -152,9 +149,6 @@ var spectralRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, d, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			if i == 1 {
-				return None
-			}
 			part := t.partOf(d)
 			switch {
 			case i == 2:
@@ -200,7 +194,7 @@ var spectralRows = []Op{
 				}
 			})
 		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, ct) }},
 	// opSigned are the same numbers as elements of a diagonal, which pass through 0 without a kink.
 	{As: &opSigned, Name: "signed_of", Args: "A, F", Hidden: true, Doc: "singular values as the diagonal of U.T A V",
 		Run: func(c *run) {
@@ -211,9 +205,6 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			free := t.withZeros(a, f, bound)
 			u := t.Apply(opZMul, t.left(a, f, free), t.across(t.full(ct, r)))
@@ -229,9 +220,6 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i != 0 {
-				return None
-			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
 			if s := t.singular(a, f); t.noneEqual(r, s, true) {
@@ -261,9 +249,6 @@ var spectralRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i != 0 {
-				return None
-			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
 			if s := t.singular(a, f); t.noneEqual(r, s, true) {
@@ -304,12 +289,8 @@ var spectralRows = []Op{
 		Adj: (*Tape).spreadAdj},
 }
 
-// valuesAdj is the cotangent of the matrix whose eigenvalues or singular values are r, given the
-// decomposition, which has none: op of the vectors and ct.
-func (t *Tape) valuesAdj(op *Op, r Ref, i int, ct Ref) Ref {
-	if i == 1 {
-		return None
-	}
+// valuesAdj is the cotangent of the matrix whose eigenvalues or singular values are r: op of the vectors and ct.
+func (t *Tape) valuesAdj(op *Op, r, ct Ref) Ref {
 	a, f := t.Args(r)[0], t.Args(r)[1]
 	ct = t.full(ct, r)
 	return t.record(op, t.joinLead(1, t.Shape(a), ct), Attr{Strong: t.strongly()}, a, f, ct, r)

@@ -58,9 +58,6 @@ var systemRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i > 0 {
-				return None
-			}
 			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
 		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
@@ -95,9 +92,6 @@ var systemRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			if i == 1 {
-				return None
-			}
 			trans := t.Attr(r).Flag
 			g := t.luSolve(a, f, t.full(ct, r), !trans)
 			if i == 2 {
@@ -178,9 +172,6 @@ var systemRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, b := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2]
-			if i == 1 {
-				return None
-			}
 			s := t.scaleOf(a) // A over it is of size 1: (AᵀA)⁻¹ may leave the range where the result does not
 			down := func(x Ref) Ref { return t.Apply(opDiv, x, s) }
 			tri := down(t.qrR(a, f))
