@@ -53,6 +53,10 @@ var mistakes = []struct {
 	{text: "matrix_norm([1, 2])", kind: "shape", msg: "needs two axes", line: 1, col: 1},
 	{text: "interp(1, [1, 2], [1, 2, 3])", kind: "shape", msg: "xp has shape (2,), fp (3,)", line: 1, col: 1},
 	{text: `convolve([1, 2], [1], "fill")`, kind: "type", msg: `mode is "full", "same" or "valid"`, line: 1, col: 23},
+	{text: "convolve(zeros(0), [1])", kind: "shape", msg: "takes vectors that have elements, this has shape (0,)", line: 1, col: 10},
+	{text: "segment_sum(x, [0, 1, 1], -2)", kind: "shape", msg: "segment_sum of -2 segments", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")}, // which needed 8 bytes, more than there are
+	{text: "segment_mean(x, [0, 1, 1], 0)", kind: "shape", msg: "segment id 0: there are no segments", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "reshape(3, (1, 100))", kind: "shape", msg: "1 element of shape () does not fit into shape (1, 100)", line: 1, col: 1},
 	{text: "convolve([[1, 2]], [1])", kind: "shape", msg: "takes vectors", line: 1, col: 10},
 	{text: `searchsorted([1, 2], 1, "up")`, kind: "type", msg: `"left" or "right"`, line: 1, col: 25},
 	{text: "searchsorted([[1, 2]], 1)", kind: "shape", msg: "looks into a vector", line: 1, col: 14},

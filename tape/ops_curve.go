@@ -220,7 +220,10 @@ func (c *call) convolution(turned bool) value {
 	vector := func(i int) Ref {
 		x := t.asFloat(c.ref(i))
 		s := t.Shape(x)
-		if len(s) > 1 || s.Size() == 0 {
+		if len(s) == 1 && s[0] == 0 {
+			c.lo.fail(c.where(i), "shape", "%s takes vectors that have elements, this has shape %v", c.op.Name, s)
+		}
+		if len(s) > 1 {
 			c.lo.fail(c.where(i), "shape", "%s takes vectors, this has shape %v", c.op.Name, s)
 		}
 		return t.reshape(x, tensor.Shape{1, 1, s.Size()})

@@ -46,7 +46,10 @@ func (c *call) segments() (x, ids Ref, s tensor.Shape) {
 	}
 	for _, v := range t.data(ids) {
 		if v != math.Trunc(v) || v < 0 || v >= float64(s[0]) {
-			c.fail("shape", "segment id %v is not one of 0 … %d", v, max(0, s[0]-1))
+			if s[0] == 0 {
+				c.fail("shape", "segment id %v: there are no segments", v)
+			}
+			c.fail("shape", "segment id %v is not one of 0 … %d", v, s[0]-1)
 		}
 	}
 	return x, ids, s
@@ -57,7 +60,11 @@ func (c *call) segmentCount(ids Ref) int {
 	t := c.t
 	switch {
 	case c.given(2):
-		return c.int(2)
+		n := c.int(2)
+		if n < 0 {
+			c.fail("shape", "%s of %d segments", c.op.Name, n)
+		}
+		return n
 	case t.Shape(ids)[0] == 0:
 		return 0
 	}

@@ -80,7 +80,7 @@ var shapeRows = []Op{
 		n := len(c.t.Shape(x))
 		from, to := c.distinct(c.ints(1), n, 1), c.distinct(c.ints(2), n, 2)
 		if len(from) != len(to) {
-			c.fail("shape", "%d axes cannot move to %s", len(from), expr.Plural(len(to), "place"))
+			c.fail("shape", "%s cannot move to %s", axes(len(from)), expr.Plural(len(to), "place"))
 		}
 		perm := make([]int, n)
 		rest := 0
@@ -205,7 +205,11 @@ func (c *call) target(s []int, size int) tensor.Shape {
 		if n == size {
 			hint = "beside a size of 0 a size of -1 may be any: write which"
 		}
-		c.advise("shape", hint, "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
+		do := "do"
+		if size == 1 {
+			do = "does"
+		}
+		c.advise("shape", hint, "%s of shape %v %s not fit into shape %v", expr.Plural(size, "element"), c.t.Shape(c.ref(0)), do, out)
 	}
 	return out
 }
