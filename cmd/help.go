@@ -22,7 +22,7 @@ var helpTexts embed.FS
 // topics are what help explains beside the commands, and by what words else it is asked for.
 var topics = []struct{ name, also string }{
 	{"syntax", "language lang grammar program programs expression expressions operator operators statement statements keyword keywords loop loops " +
-		"constant constants pi tau inf nan none newaxis function lambda tuple tuples record records comment comments index indexing slice slices slicing " +
+		"constant constants pi tau inf infinity nan none newaxis function lambda tuple tuples record records comment comments index indexing slice slices slicing " +
 		"broadcast broadcasting derivative derivatives gradients custom-gradients partial numpy jax torch pytorch"},
 	{"input", "inputs value values data file files document documents stdin csv variable variables source sources"},
 	{"output", "outputs stdout stderr result results formats json npy npz mtx conditions condition warning warnings"},
@@ -44,8 +44,14 @@ func runHelp(w io.Writer, args []string) error {
 	}
 	word := strings.Join(args, "-")
 	switch word {
-	case "functions", "operation", "operations", "kink", "kinks", "subgradient", "subgradients":
+	case "functions", "operation", "operations", "kink", "kinks", "tie", "ties", "subgradient", "subgradients":
 		word = "ops"
+	case "ci", "test", "tests", "testing":
+		word = "check"
+	case "batch", "batches", "rows":
+		word = "batch-jacobian"
+	case "memory", "timeouts":
+		word = map[string]string{"memory": "max-memory", "timeouts": "timeout"}[word]
 	case "flag", "flags", "option", "options", "command", "commands", "topic", "topics", "usage", "help":
 		return writeOverview(w)
 	}
@@ -88,7 +94,7 @@ func runHelp(w io.Writer, args []string) error {
 	}
 	var known []string
 	for _, t := range topics {
-		known = append(known, t.name)
+		known = append(append(known, t.name), strings.Fields(t.also)...)
 	}
 	for _, c := range commands {
 		known = append(known, c.name)

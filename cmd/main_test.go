@@ -112,6 +112,13 @@ func TestCommandLines(t *testing.T) {
 		{"help npz files", "", 0, "^How results", ""},
 		{"help error codes", "", 0, "^Scripts may", ""},
 		{"help kinks", "", 0, "^nabla ops", ""},
+		{"help ties", "", 0, "^nabla ops", ""},
+		{"help memory", "", 0, "--max-memory", ""},
+		{"help timeouts", "", 0, "--timeout", ""},
+		{"help batch", "", 0, "^nabla batch-jacobian", ""},
+		{"help ci", "", 0, "^nabla check", ""},
+		{"help infinity", "", 0, "^The language", ""},
+		{"help gradeint", "", 2, "", "did you mean gradients"}, // what topics are asked for by, too
 		{"help no such thing", "", 2, "", "one word, and there is 'such', too\n.*there is help for every command"},
 		{"help @", "", 0, "^The language", ""},
 		{"explain x^2 -a x=3 -v", "", 0, "\ntree\n.*\n\ntape\n", ""},
