@@ -214,7 +214,8 @@ func (in *stream) text() ([]byte, error) {
 // to a byte that ends it for every parser.
 func (in *stream) all(text bool) ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, min(1<<20, in.max))) // one byte more, to see the end without growing
-	if in.hint > 0 {                                                      // else there may be little
+	// Of what has no length there may be little.
+	if in.hint > 0 {
 		pages.Huge(b[:cap(b)])
 	}
 	for {
