@@ -47,14 +47,14 @@ func avx2Arith() []override {
 		&at[scaling]{&AddScalar, addScalarAVX2},
 		&at[scaling]{&MulScalar, mulScalarAVX2},
 		&at[scaling]{&DivScalar, divScalarAVX2},
-		&at[scaling]{&Multiple, multipleAVX2},
+		&at[scaling]{&multiple, multipleAVX2},
 		&at[filling]{&Fill, fillAVX2},
 		&at[unary]{&Accumulate, accumulateAVX2},
 		&at[accumulating4]{&Accumulate4, accumulate4AVX2},
 		&at[axpying]{&Axpy, axpyAVX2},
 		&at[rotating]{&rotate, rotateAVX2},
 		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeAVX2},
-		&at[axpying4]{&Axpy4, axpy4AVX2},
+		&at[axpying4]{&axpy4, axpy4AVX2},
 	}
 }
 
@@ -138,14 +138,14 @@ func avx512Arith() []override {
 		&at[scaling]{&AddScalar, addScalarAVX512},
 		&at[scaling]{&MulScalar, mulScalarAVX512},
 		&at[scaling]{&DivScalar, divScalarAVX512},
-		&at[scaling]{&Multiple, multipleAVX512},
+		&at[scaling]{&multiple, multipleAVX512},
 		&at[filling]{&Fill, fillAVX512},
 		&at[unary]{&Accumulate, accumulateAVX512},
 		&at[accumulating4]{&Accumulate4, accumulate4AVX512},
 		&at[axpying]{&Axpy, axpyAVX512},
 		&at[rotating]{&rotate, rotateAVX512},
 		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeAVX512},
-		&at[axpying4]{&Axpy4, axpy4AVX512},
+		&at[axpying4]{&axpy4, axpy4AVX512},
 	}
 }
 

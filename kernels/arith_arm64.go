@@ -47,14 +47,14 @@ func neonArith() []override {
 		&at[scaling]{&AddScalar, addScalarNEON},
 		&at[scaling]{&MulScalar, mulScalarNEON},
 		&at[scaling]{&DivScalar, divScalarNEON},
-		&at[scaling]{&Multiple, multipleNEON},
+		&at[scaling]{&multiple, multipleNEON},
 		&at[filling]{&Fill, fillNEON},
 		&at[unary]{&Accumulate, accumulateNEON},
 		&at[accumulating4]{&Accumulate4, accumulate4NEON},
 		&at[axpying]{&Axpy, axpyNEON},
 		&at[rotating]{&rotate, rotateNEON},
 		&at[func(p, q, off, s, tau []float64, much float64)]{&diagonalize, diagonalizeNEON},
-		&at[axpying4]{&Axpy4, axpy4NEON},
+		&at[axpying4]{&axpy4, axpy4NEON},
 	}
 }
 

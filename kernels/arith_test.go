@@ -250,12 +250,12 @@ func TestInPlace(t *testing.T) {
 				}{
 					{"Fill", func() { Fill(dst.x, 2.5) }, func(int) float64 { return 2.5 }},
 					{"AddScalar", func() { AddScalar(dst.x, x.x, 0.7) }, func(i int) float64 { return x.x[i] + 0.7 }},
-					{"Multiple", func() { Multiple(dst.x, dst.x, -0.3) }, func(i int) float64 { return math.FMA(d0[i], -0.3, 0) }},
+					{"multiple", func() { multiple(dst.x, dst.x, -0.3) }, func(i int) float64 { return math.FMA(d0[i], -0.3, 0) }},
 					{"MulScalar", func() { MulScalar(dst.x, dst.x, -0.7) }, func(i int) float64 { return d0[i] * -0.7 }},
 					{"DivScalar", func() { DivScalar(dst.x, dst.x, -0.7) }, func(i int) float64 { return d0[i] / -0.7 }},
 					{"Accumulate", func() { Accumulate(dst.x, x.x) }, func(i int) float64 { return d0[i] + x.x[i] }},
 					{"Accumulate4", func() { Accumulate4(dst.x, x.x, d0, x.x, d0) }, func(i int) float64 { return d0[i] + x.x[i] + d0[i] + x.x[i] + d0[i] }},
-					{"Axpy4", func() { Axpy4(dst.x, -1.5, 0.5, 3, -0.3, x.x, d0, x.x, d0) }, func(i int) float64 {
+					{"axpy4", func() { axpy4(dst.x, -1.5, 0.5, 3, -0.3, x.x, d0, x.x, d0) }, func(i int) float64 {
 						return math.FMA(-0.3, d0[i], math.FMA(3, x.x[i], math.FMA(0.5, d0[i], math.FMA(-1.5, x.x[i], d0[i]))))
 					}},
 					{"Axpy", func() { Axpy(dst.x, -1.5, x.x) }, func(i int) float64 { return math.FMA(-1.5, x.x[i], d0[i]) }},

@@ -371,8 +371,8 @@ var MulScalar = func(dst, x []float64, s float64) {
 	}
 }
 
-// Multiple is fma(x, s, 0): x*s as the first term of a sum, which no exact product leaves at -0.
-var Multiple = func(dst, x []float64, s float64) {
+// multiple is fma(x, s, 0): x*s as the first term of a sum, which no exact product leaves at -0.
+var multiple = func(dst, x []float64, s float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = math.FMA(x, s, 0)
 	}
@@ -399,8 +399,8 @@ var Axpy = func(dst []float64, a float64, x []float64) {
 	}
 }
 
-// Axpy4 is Axpy of x, y, z and w, one after the other.
-var Axpy4 = func(dst []float64, a, b, c, d float64, x, y, z, w []float64) {
+// axpy4 is Axpy of x, y, z and w, one after the other.
+var axpy4 = func(dst []float64, a, b, c, d float64, x, y, z, w []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = math.FMA(d, w[i], math.FMA(c, z[i], math.FMA(b, y[i], math.FMA(a, x, dst[i]))))
 	}

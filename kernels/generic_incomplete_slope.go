@@ -22,7 +22,7 @@ func GammaincDerivativeOf(n, a, x float64) float64 {
 	case x == 0 || x > math.MaxFloat64 || a > math.MaxFloat64:
 		return 0
 	}
-	rise := LogOverGammaOf(a, x)
+	rise := logOverGammaOf(a, x)
 	switch {
 	case a < 1 && (rise < 0 || x < 0.1):
 		return gammaByShapeNear(int(n), a, x)
@@ -129,7 +129,7 @@ func gammaShape(order int, a, x float64) *shaped {
 	} else {
 		f.h, f.l, f.n = of.factor(a, x, true)
 	}
-	f.rise = LogOverGammaOf(a, x)
+	f.rise = logOverGammaOf(a, x)
 	f.polygammas(a)
 	return f
 }
@@ -227,7 +227,7 @@ func gammaByShapeNear(order int, a, x float64) float64 {
 	h, l, n := expPair(h, l)
 	f := shaped{order: order}
 	f.polygammas(a + 1)
-	rise := LogOverGammaOf(a+1, x)
+	rise := logOverGammaOf(a+1, x)
 	sum, c, sign := 0.0, 1.0, 1.0
 	for k := 0; k <= order; k++ {
 		v, term := 0.0, 1.0 // of the k-th derivative of 1 - aV, over (-1)^k k!
@@ -260,8 +260,8 @@ func byUnit(h, l float64, n int64, unit, sum float64) float64 {
 	return scale(float64(h*sum)+float64(l*sum), n)
 }
 
-// LogOverGammaOf is log(x) - digamma(a): the derivative of log(x^(a-1)/Γ(a)) by a.
-func LogOverGammaOf(a, x float64) float64 {
+// logOverGammaOf is log(x) - digamma(a): the derivative of log(x^(a-1)/Γ(a)) by a.
+func logOverGammaOf(a, x float64) float64 {
 	d := (x - a) / a
 	if !(a >= gammaFarFrom && math.Abs(d) < 0.5) {
 		if !(a >= gammaLeast && x > 0 && x <= math.MaxFloat64 && a <= gammaMost) {

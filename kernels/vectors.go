@@ -66,7 +66,7 @@ func (p *product[T]) isOuter() bool {
 
 func outerRows(p *product[float64], from, to int) {
 	for i := from; i < to; i++ {
-		Multiple(p.c[i*p.ldc:][:p.n], p.b, p.a[i*p.aRow])
+		multiple(p.c[i*p.ldc:][:p.n], p.b, p.a[i*p.aRow])
 	}
 }
 
@@ -115,7 +115,7 @@ func rowColumns(p *product[float64], from, to int) {
 		k := 0
 		for ; k+4 <= p.k; k += 4 {
 			a := p.a[k:][:4]
-			Axpy4(c, a[0], a[1], a[2], a[3], row(k), row(k+1), row(k+2), row(k+3))
+			axpy4(c, a[0], a[1], a[2], a[3], row(k), row(k+1), row(k+2), row(k+3))
 		}
 		for ; k < p.k; k++ {
 			Axpy(c, p.a[k], row(k))

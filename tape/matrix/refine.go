@@ -47,7 +47,7 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 }
 
 // isFew reports whether a system of n rows is solved for so many right sides as a fewSystem, for one by one.
-func isFew(n, sides int) bool { return sides == 1 && n <= fewUnknowns || LanedSystem(n, sides) }
+func isFew(n, sides int) bool { return sides == 1 && n <= fewUnknowns || lanedSides(n, sides) }
 
 // SolvesTogether reports whether so many systems of n rows, with so many right sides each, are solved together
 // by RefinedAll. Many right sides are enough by themselves.

@@ -85,7 +85,7 @@ func Share(threads, size, n int, f func(part, from, to int)) {
 		first := (n + timed - 1) / timed
 		begin := time.Now()
 		f(0, 0, first)
-		if left := time.Since(begin) * time.Duration(n-first) / time.Duration(first); left >= leastAsleep || left >= leastAwake && Awake() {
+		if left := time.Since(begin) * time.Duration(n-first) / time.Duration(first); left >= leastAsleep || left >= leastAwake && awake() {
 			cut(threads, first, n, f)
 		} else {
 			f(1, first, n)
@@ -133,11 +133,11 @@ func Wake(n int) {
 
 // Worth reports whether work of a size is to be shared that is from least on.
 func Worth(size, least int) bool {
-	return size >= least || size >= least/16 && Awake()
+	return size >= least || size >= least/16 && awake()
 }
 
-// Awake reports whether a worker looks for work.
-func Awake() bool {
+// awake reports whether a worker looks for work.
+func awake() bool {
 	if crew.calls.Load() == 0 {
 		return false // and there may be none
 	}

@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 // Small work is shared only while a worker looks for some.
 func TestWorth(t *testing.T) {
 	Run(2, 4, func(int) {})
-	for until := time.Now().Add(10 * time.Second); Awake(); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(10 * time.Second); awake(); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("a worker without work looks for some after 10 s")
 		}
