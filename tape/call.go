@@ -299,6 +299,16 @@ func (c *call) ref(i int) Ref {
 	return r
 }
 
+// one is an argument of one number, without axes.
+func (c *call) one(i int) Ref {
+	r := c.ref(i)
+	s := c.t.Shape(r)
+	if s.Size() != 1 {
+		c.lo.fail(c.where(i), "type", "one number is needed here, not a tensor of shape %v", s)
+	}
+	return c.t.reshape(r, tensor.Shape{})
+}
+
 // number is an argument whose products and sums are numbers: bools are 0 and 1.
 func (c *call) number(i int) Ref { return c.t.asNumber(c.ref(i)) }
 

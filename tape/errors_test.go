@@ -272,6 +272,8 @@ var mistakes = []struct {
 	{text: "zeros(nan)", kind: "type", line: 1, col: 7, msg: "a whole number here, not nan"},
 	{text: "logspace(0, 1, -3)", kind: "shape", line: 1, col: 1, msg: "logspace: num is at least 0, not -3"},
 	{text: "arange(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "geomspace(1, [4, 9], 2)", kind: "type", msg: "one number is needed here, not a tensor of shape (2,)", line: 1, col: 14}, // it was [1, 9]
+	{text: "linspace(x, [4, 9], 2)", kind: "type", msg: "one number is needed here, not a tensor of shape (2,)", line: 1, col: 13, inputs: xs("x=1")},
 	{text: "linspace(0, 1, 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "rand(1e6, 1e6)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "tile([1, 2], 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},

@@ -72,8 +72,8 @@ var constructorRows = []Op{
 			return c.t.slice(c.lo.ref(c.op.Call(c), c.at), -1, 0, n, 1)
 		}
 		shape := c.checkedShape([]int{n})
-		if x, y := c.ref(0), c.ref(1); (c.t.Active(x) || c.t.Active(y)) && len(c.t.Shape(x)) == 0 && len(c.t.Shape(y)) == 0 {
-			return c.t.spaced(c.t.asFloat(x), c.t.asFloat(y), shape)
+		if c.t.Active(c.ref(0)) || c.t.Active(c.ref(1)) {
+			return c.t.spaced(c.t.asFloat(c.one(0)), c.t.asFloat(c.one(1)), shape)
 		}
 		a, b := c.num(0), c.num(1)
 		out := tensor.New(shape...)
@@ -89,7 +89,11 @@ var constructorRows = []Op{
 	}},
 	{Name: "geomspace", Args: "start, stop, #num=50, #endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: `r = stop / start; t = linspace(0, 1, num, endpoint)
 			apart = isfinite(start) && isfinite(stop) && start * sign(stop) > 0 && (r == 0 || r == inf)
-			any(apart) ? sign(start) * abs(start)^(1 - t) * abs(stop)^t : start * r^t`},
+			any(apart) ? sign(start) * abs(start)^(1 - t) * abs(stop)^t : start * r^t`,
+		Call: func(c *call) value {
+			c.vals[0], c.vals[1] = c.one(0), c.one(1)
+			return c.written()
+		}},
 	{Name: "logspace", Args: "start, stop, #num=50, #endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
 	{Name: "one_hot", Args: "#indices, #n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
 		x := c.ref(0)

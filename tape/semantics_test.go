@@ -462,6 +462,7 @@ var gradients = []struct {
 	{"x*y + 0*z", "{x: 4, y: 3, z: 0}", xs("x=3", "y=4", "z=5")}, // connected with 0 is no none
 	{"y = x^2; x = 5; y*x", "30", xs("x=3")},                     // the input, whatever its name was bound to since
 	{"y = x; y = y*x; y", "6", xs("x=3")},
+	{"sum(linspace(0, x, 3)) + sum(geomspace(1, x, 3)^2)", "[10.5]", xs("x=[4]")}, // one number, whatever its axes: 1.5 + 1 + 2x
 	// control flow: what ran
 	{"x > 0 ? x^2 : x^3", "6", xs("x=3")},
 	{"if x > 5 { y = x^2 } else { y = x^3 }\ny", "27", xs("x=3")},
