@@ -50,8 +50,10 @@ func runHelp(w io.Writer, args []string) error {
 		word = "check"
 	case "batch", "batches", "rows":
 		word = "batch-jacobian"
-	case "memory", "timeouts":
-		word = map[string]string{"memory": "max-memory", "timeouts": "timeout"}[word]
+	case "memory":
+		word = "max-memory"
+	case "timeouts":
+		word = "timeout"
 	case "flag", "flags", "option", "options", "command", "commands", "topic", "topics", "usage", "help":
 		return writeOverview(w)
 	}

@@ -302,10 +302,7 @@ func (c *call) ref(i int) Ref {
 // one is an argument of one number, without axes.
 func (c *call) one(i int) Ref {
 	r := c.ref(i)
-	s := c.t.Shape(r)
-	if s.Size() != 1 {
-		c.lo.fail(c.where(i), "type", "one number is needed here, not a tensor of shape %v", s)
-	}
+	c.lo.isOne(r, c.where(i))
 	return c.t.reshape(r, tensor.Shape{})
 }
 

@@ -83,14 +83,20 @@ func (x *execution) leave() {
 	*x = execution{}
 }
 
-// values is Values; it returns the execution, or nil when all was known.
-func (t *Tape) values(rs []Ref) *execution {
+// uncomputed are those of rs that are not computed yet.
+func (t *Tape) uncomputed(rs []Ref) []Ref {
 	want := t.desk.refs.of(len(rs))[:0]
 	for _, r := range rs {
 		if r != None && !t.known(r) {
 			want = append(want, r)
 		}
 	}
+	return want
+}
+
+// values is Values; it returns the execution, or nil when all was known.
+func (t *Tape) values(rs []Ref) *execution {
+	want := t.uncomputed(rs)
 	if len(want) == 0 {
 		return nil
 	}

@@ -111,12 +111,17 @@ func (lo *lowering) evalRef(e expr.Expr) Ref {
 	return lo.ref(lo.eval(e), e)
 }
 
-// number demands a known single number.
-func (lo *lowering) number(v value, e expr.Expr) float64 {
-	r := lo.ref(v, e)
+// isOne demands that r has one number.
+func (lo *lowering) isOne(r Ref, e expr.Expr) {
 	if lo.t.size(r) != 1 {
 		lo.fail(e, "type", "one number is needed here, not a tensor of shape %v", lo.t.Shape(r))
 	}
+}
+
+// number demands a known single number.
+func (lo *lowering) number(v value, e expr.Expr) float64 {
+	r := lo.ref(v, e)
+	lo.isOne(r, e)
 	if _, written := lo.t.constant(r); !written && lo.steps == 0 && !lo.rolled && e != nil {
 		lo.plain.note(r, e.Mark())
 	}

@@ -74,13 +74,12 @@ const dependentSay = "a column that depends on those before it, but for rounding
 // dependentColumns marks the columns of r, part of a decomposition, that are made of such as depend on those before them.
 func dependentColumns(t *Tape, r Ref) Ref {
 	a := t.Args(r)[0]
-	s := slices.Clone(t.Shape(a))
-	m, n := s[len(s)-2], last(s)
-	s[len(s)-2] = n
+	shape, triangle := t.Shape(a), t.qrR(a, t.Args(r)[1])
+	m, n := shape[len(shape)-2], last(shape)
 	size := t.sumTo(t.apply("abs", a), []int{-2}, false)
-	left := t.apply("abs", t.diagonal(t.qrR(a, t.Args(r)[1]), 0, nil))
+	left := t.apply("abs", t.diagonal(triangle, 0, nil))
 	depends := t.apply("less_equal", left, t.Apply(opMul, size, t.Const(float64(m+n)*t.digits(a))))
-	behind := t.triangle(t.broadcastTo(t.down(t.asNumber(depends)), s), true, 0)
+	behind := t.triangle(t.broadcastTo(t.down(t.asNumber(depends)), t.Shape(triangle)), true, 0)
 	return t.apply("greater", t.sumTo(behind, []int{-2}, false), t.Const(0))
 }
 

@@ -194,12 +194,7 @@ func (x *rowRun) atOnce(live []bool) (most, count int64) {
 // some rows of something else, with all seeds, are better.
 func (x *rowRun) chained() bool {
 	t := x.t
-	p := &Plan{t: t}
-	for _, r := range x.beside {
-		if !t.known(r) {
-			p.outs = append(p.outs, r)
-		}
-	}
+	p := &Plan{t: t, outs: t.uncomputed(x.beside)}
 	for _, o := range x.outs {
 		p.outs = append(p.outs, o.r)
 	}
